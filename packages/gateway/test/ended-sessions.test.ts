@@ -35,6 +35,13 @@ async function setUp(unknown: { readonly status: number; readonly text?: string 
     else if (method === 'tools/call') {
       const { name } = JSON.parse(body).params;
       calls.push(name);
+      if (name === 'ask') {
+        const params = { message: 'Name?', requestedSchema: { type: 'object', properties: {} } };
+        const request = { jsonrpc: '2.0', id: 'a', method: 'elicitation/create', params };
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`data: ${JSON.stringify(request)}\n\n`);
+        return;
+      }
       const respond = () => send({ content: [{ type: 'text', text: session }] });
       if (name === 'wait') void release.promise.then(respond);
       else respond();
@@ -127,6 +134,34 @@ describe('a session that the backend no longer has', () => {
     expect(calls).toEqual([]);
     expect(refused).toEqual(['tools/call', 'tools/call']);
   });
+
+  it.each([
+    ['/one', 'ask', 'add'],
+    ['/all', 'one__ask', 'one__add'],
+  ])(
+    'fails a call whose input it no longer receives, as one that may have run: %s',
+    async (path, ask, add) => {
+      const { gateway, restart, calls } = await setUp();
+      const send = (name: string, more = {}) =>
+        sendStateless(gateway, ALICE, 'tools/call', { name, arguments: {}, ...more }, path);
+      const { result } = (await lastMessage(await send(ask))) as {
+        readonly result: {
+          readonly requestState: string;
+          readonly inputRequests: Readonly<Record<string, unknown>>;
+        };
+      };
+      const { requestState, inputRequests } = result;
+      restart();
+      expect(await textOf(await send(add))).toMatch(/^1-/);
+      const [key = ''] = Object.keys(inputRequests);
+      const inputResponses = { [key]: { action: 'accept', content: {} } };
+      const response = await send(ask, { requestState, inputResponses });
+      expect(response.status).toBe(502);
+      expect(response.headers.get('retry-after')).toBeNull();
+      expect(await textOf(response)).toContain('may have been executed');
+      expect(calls).toEqual(['ask', 'add']);
+    },
+  );
 
   it('does not end a call that the backend executes, and that has its own connection', async () => {
     const { gateway, restart, calls, release } = await setUp();

@@ -195,6 +195,8 @@ type Request = Parameters<BackendSession['request']>[0];
 /** A server request of a member. */
 interface MemberRequest {
   readonly prefix: string;
+  /** That sent it: another one of the member, opened later, does not know it. */
+  readonly session: BackendSession;
   readonly progressToken: unknown;
 }
 
@@ -256,15 +258,7 @@ class MergedSession implements BackendSession {
       return errorResponse(id, errorCodes.methodNotFound, `Merged servers do not know ${method}.`);
     const { prefix } = own;
     this.#countCall(prefix, own.message, call);
-    const { receive } = call;
-    const response = await this.#ask(
-      prefix,
-      { ...own.message, id, method },
-      {
-        ...call,
-        ...(receive && { receive: (received: Message) => receive(this.#receive(prefix, received)) }),
-      },
-    );
+    const response = await this.#ask(prefix, { ...own.message, id, method }, call);
     return isMembers(response.result)
       ? { ...response, result: prefixResult(prefix, response.result) }
       : response;
@@ -277,7 +271,7 @@ class MergedSession implements BackendSession {
       const request = this.#serverRequests.get(id);
       if (request === undefined) throw new BackendError('not_pending', 'No server request has this id.');
       this.#serverRequests.delete(id);
-      return (await this.#session(request.prefix)).notify(message);
+      return request.session.notify(message);
     }
     const concerned = this.#concernedBy(message).filter((prefix) => this.#allows(prefix, method, sender));
     await Promise.allSettled(concerned.map(async (prefix) => (await this.#session(prefix)).notify(message)));
@@ -354,7 +348,12 @@ class MergedSession implements BackendSession {
     const part = this.#partOf(prefix);
     const release = part.slots.takeRequest(requestOf(part, this.#principal, call.network).owner);
     try {
-      return await (await this.#session(prefix)).request(message, call);
+      const session = await this.#session(prefix);
+      const { receive } = call;
+      return await session.request(message, {
+        ...call,
+        ...(receive && { receive: (received: Message) => receive(this.#receive(prefix, session, received)) }),
+      });
     } finally {
       release();
     }
@@ -383,7 +382,7 @@ class MergedSession implements BackendSession {
       // The member must not wait for what none of its client's tokens can receive.
       if (isRequest(message) && FORBIDDEN.has(part.control.decideMethod(LISTEN, request)))
         return void refuseServerRequest(session, message.id);
-      const received = { ...this.#receive(prefix, message), [REPORTER]: part };
+      const received = { ...this.#receive(prefix, session, message), [REPORTER]: part };
       for (const receive of this.#receivers) receive(received);
     });
     if (this.#level !== null && this.#allows(prefix, this.#level.method, {}))
@@ -398,18 +397,15 @@ class MergedSession implements BackendSession {
     this.#serverRequests.set(id, request);
     const [oldest] = this.#serverRequests;
     if (this.#serverRequests.size <= MAX_SERVER_REQUESTS || oldest === undefined) return;
-    const [oldestId, { prefix }] = oldest;
+    const [oldestId, { session }] = oldest;
     this.#serverRequests.delete(oldestId);
-    this.#opened.get(prefix)?.then(
-      (session) => refuseServerRequest(session, oldestId),
-      () => undefined,
-    );
+    void refuseServerRequest(session, oldestId);
   }
 
-  #receive(prefix: string, message: Message): Message {
+  #receive(prefix: string, session: BackendSession, message: Message): Message {
     if (message.method === undefined) return message;
     const progressToken = toDouble(parameter(message, '_meta', 'progressToken'));
-    if (isRequest(message)) this.#addServerRequest(message.id, { prefix, progressToken });
+    if (isRequest(message)) this.#addServerRequest(message.id, { prefix, session, progressToken });
     return message.id === undefined ? prefixNotification(prefix, message) : message;
   }
 }

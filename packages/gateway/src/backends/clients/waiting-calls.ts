@@ -235,8 +235,11 @@ async function respond({ serverRequests, session }: WaitingCall, message: Messag
     if (!Object.hasOwn(responses, key) || !isMembers(responses[key])) continue;
     serverRequests.delete(key);
     await session.notify({ jsonrpc: '2.0', id, result: responses[key] }).catch((error: unknown) => {
+      if (!(error instanceof BackendError)) throw error;
       // The server has cancelled it meanwhile.
-      if (!(error instanceof BackendError) || error.failure !== 'not_pending') throw error;
+      if (error.failure === 'not_pending') return;
+      // It has executed the call up to here.
+      throw new BackendError('lost', error.message, error.retryAfter, error.status);
     });
   }
 }
