@@ -11,16 +11,11 @@ export interface CallArguments {
 export interface ReadArguments {
   /** Integers that a double does not represent exactly are of type bigint. */
   readonly value: Readonly<Record<string, unknown>>;
-  /** Values, and texts in pieces of {@link TEXT_UNIT} characters. */
-  readonly size: number;
   /** The names of all members, folded as by parsers that ignore case → as written. */
   readonly names: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 const LIMITS = { depth: 64, members: 10_000, values: 100_000 };
-
-/** Characters of a text that cost as much as one value. */
-const TEXT_UNIT = 256;
 
 /** @param text the JSON of the arguments as sent to the server; `null`: the call has none */
 export function createCallArguments(text: () => string | null): CallArguments {
@@ -42,7 +37,8 @@ function readArguments(text: string): ReadArguments {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new SyntaxError('the arguments are no object');
   const names = new Map<string, Set<string>>();
-  return { value: value as ReadArguments['value'], size: measure(value, names), names };
+  collectNames(value, names);
+  return { value: value as ReadArguments['value'], names };
 }
 
 /** Shorter numbers are exact; an exponent makes any number large, or too small to be represented. */
@@ -77,12 +73,13 @@ function digitsOf(number: string): string {
   return end === 0 ? '0' : `${sign}${digits.slice(0, end)}e${scale}`;
 }
 
-/** Counts values, and collects names. Nesting is limited. @throws SyntaxError */
-function measure(value: unknown, names: Map<string, Set<string>>): number {
-  if (typeof value === 'string') return 1 + Math.floor(value.length / TEXT_UNIT);
-  if (typeof value !== 'object' || value === null) return 1;
-  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + measure(one, names), 1);
-  let size = 1;
+/** Nesting is limited. @throws SyntaxError */
+function collectNames(value: unknown, names: Map<string, Set<string>>): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const one of value) collectNames(one, names);
+    return;
+  }
   for (const [name, member] of Object.entries(value)) {
     // A server may drop it or take it for the prototype, and the engine compares it with the prototypes of other objects.
     if (name === '__proto__') throw new SyntaxError('the arguments have a member __proto__');
@@ -90,9 +87,8 @@ function measure(value: unknown, names: Map<string, Set<string>>): number {
     const written = names.get(folded);
     if (written === undefined) names.set(folded, new Set([name]));
     else written.add(name);
-    size += measure(member, names);
+    collectNames(member, names);
   }
-  return size;
 }
 
 /** A name as parsers that ignore case compare it. */

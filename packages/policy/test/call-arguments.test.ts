@@ -44,17 +44,6 @@ describe('the arguments of a call', () => {
     },
   );
 
-  it.each([
-    ['{}', 1],
-    ['{"a":1,"b":null,"c":false}', 4],
-    ['{"a":[1,2,3]}', 5],
-    ['{"a":{"b":1}}', 3],
-    [`{"a":"${'x'.repeat(255)}"}`, 2],
-    [`{"a":"${'x'.repeat(512)}"}`, 4],
-  ])('have a size: %s', (text, size) => {
-    expect(read(text).size).toBe(size);
-  });
-
   it('have the names of all members as parsers read them that ignore case, each as it is written', () => {
     expect([...read('{"ß":1,"A":[2,{"a":3}],"b":{"a":4}}').names]).toEqual([
       ['ss', new Set(['ß'])],

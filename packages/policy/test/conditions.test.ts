@@ -493,6 +493,54 @@ describe('the cost of a condition', () => {
     expect(errorOf(() => simple.holds(withArguments(list(200_000)))).message).toContain('too many values');
   });
 
+  const mail = (recipients: number, characters: number) =>
+    JSON.stringify({
+      to: Array.from({ length: recipients }, () => 'x@a.example'),
+      body: 'x'.repeat(characters),
+      headers: Array.from({ length: recipients }, () => 1),
+    });
+
+  it.each([
+    "to.all(one, one.endsWith('@a.example') && size(call.arguments.body) < 1000000)",
+    "to.all(one, !call.arguments.body.lowerAscii().contains('ab'))",
+    "to.all(one, call.arguments.body + 'a' != one)",
+    'to.all(one, size(dyn(call).arguments.body) > size(one))',
+    'to.all(one, size(call.arguments) > 2)',
+    "to.all(one, ['body'].all(name, call.arguments[name] != one))",
+    "to.all(one, !(one in [call.arguments.body, 'y']))",
+    'to.all(one, !(one in (user.authenticated ? call.arguments.headers : [])))',
+    'to.filter(one, call.arguments.body == one).size() == 0',
+    'headers.all(name, call.arguments.headers[name] == 1)',
+    "to.all(one, request.time.getHours('UTC') == 8)",
+  ])('counts what each step of a loop reads: call.arguments.%s', (source) => {
+    const { holds } = compile(`call.arguments.${source}`);
+    expect(holds(withArguments(mail(20, 30_000)))).toBe(true);
+    expect(errorOf(() => holds(withArguments(mail(3000, 200_000)))).message).toContain(
+      'too large for the loops',
+    );
+  });
+
+  it.each([
+    "size(call.arguments.body) < 9000000 && call.arguments.to.all(one, one.endsWith('@a.example'))",
+    "['ab', 'cd'].all(word, call.arguments.body != word && size(call.arguments.body) > 1)",
+    "call.arguments.all(name, call.arguments[name] != 'y')",
+    "call.arguments.to.all(one, has(call.arguments.body) && one.contains('@'))",
+    "'x@a.example' in call.arguments.to && !('ab' in call.arguments.headers)",
+    "user.groups.exists(group, group in call.arguments.to || group == 'leads')",
+  ])('does not grow by a large text that no step reads, or few: %s', (source) => {
+    expect(compile(source).holds(withArguments(mail(3000, 2_000_000)))).toBe(true);
+  });
+
+  it('counts texts of the call besides its arguments, too', () => {
+    const { holds } = compile('call.arguments.to.all(one, one != call.tool.lowerAscii())');
+    const calling = (tool: string) => ({
+      ...withArguments(mail(3000, 0)),
+      operation: { ...REQUEST.operation, tool },
+    });
+    expect(holds(calling('send'))).toBe(true);
+    expect(errorOf(() => holds(calling('x'.repeat(100_000)))).message).toContain('too large for the loops');
+  });
+
   it('is small for a large text that no loop reads', () => {
     const text = JSON.stringify({ path: '/tmp/a', content: 'x'.repeat(3_000_000) });
     expect(compile("call.arguments.path.startsWith('/tmp/')").holds(withArguments(text))).toBe(true);

@@ -3,6 +3,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { foldName } from '../call-arguments.ts';
 import {
   childrenOf,
+  constantsIn,
   constantText,
   isConstant,
   isNumber,
@@ -15,14 +16,26 @@ import { VARIABLES } from './variables.ts';
 
 /** What is known of an expression before it is evaluated. */
 export interface Analysis {
-  /** Nodes of the syntax tree. */
-  readonly nodes: number;
-  /** Loops in loops: 0 without a loop. */
+  /** Loops in loops: 0 without a loop. Membership in a list that is read is one. */
   readonly nesting: number;
+  readonly loops: readonly Loop[];
   /** Paths of variables, by their members: `['call', 'arguments', 'amount']`. */
   readonly paths: readonly Path[];
   /** Names of members of arguments: those that it reads, and texts that it may compare with names. */
   readonly argumentNames: ReadonlySet<string>;
+}
+
+/** A macro that evaluates an expression for each element. */
+export interface Loop {
+  /** The loop around it. */
+  readonly outer: Loop | null;
+  readonly variable: string;
+  /** The number of its constants; or the value whose size bounds its elements, and those of their members together. */
+  readonly range: number | Path;
+  /** Nodes of the syntax tree that each step evaluates. */
+  nodes: number;
+  /** Values from outside all loops, each of which each step may read whole. */
+  readonly reads: Path[];
 }
 
 /** @param at offset into the source */
@@ -38,6 +51,15 @@ const OF_TIME: ReadonlySet<string> = new Set([
   ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'],
 ]);
 
+/** What each step of a loop costs besides its nodes: it may end with an error. */
+const STEP_NODES = 5;
+
+/** What reading a time in another time zone costs, in nodes. */
+const ZONE_NODES = 100;
+
+/** How often `size` counts as reading its operand: it goes through each character. */
+const SIZE_READS = 4;
+
 /** Functions that cost no more than reading their operands. Regular expressions are not among them: a long text could stall them. */
 const FUNCTIONS: ReadonlySet<string> = new Set([
   ...LOOPS,
@@ -49,17 +71,21 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
 /** Macros that return a list, whose elements may be names of members. */
 const OF_LISTS: ReadonlySet<string> = new Set(['filter', 'map']);
 
+/** Variables that are always objects, so that each name is there once. */
+const OBJECTS: readonly string[] = ['call.arguments', 'user.claims'];
+
 interface Scope {
   /** Variables of the loops around a node that are over arguments, or over constants. */
   readonly bound: ReadonlySet<string>;
   readonly depth: number;
+  readonly loop: Loop | null;
   /** Whether a text here may be compared with names of members of arguments. */
   readonly comparesNames: boolean;
 }
 
 interface Findings {
-  nodes: number;
   nesting: number;
+  readonly loops: Loop[];
   readonly paths: Path[];
   readonly argumentNames: Set<string>;
   readonly texts: Set<string>;
@@ -72,22 +98,23 @@ interface Findings {
 
 export function analyze(root: ASTNode, refuse: Refuse): Analysis {
   const [argumentNames, texts, compared] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  const found = { nodes: 0, nesting: 0, paths: [], argumentNames, texts, compared, listsNames: false };
+  const found = { nesting: 0, loops: [], paths: [], argumentNames, texts, compared, listsNames: false };
   const findings: Findings = { ...found, refuse };
-  visit(root, { bound: new Set(), depth: 0, comparesNames: false }, findings);
+  visit(root, { bound: new Set(), depth: 0, loop: null, comparesNames: false }, findings);
   const folded = new Set([...argumentNames].map(foldName));
   const others = [...(findings.listsNames ? texts : compared)].filter((text) => !folded.has(foldName(text)));
   return { ...findings, argumentNames: new Set([...argumentNames, ...others]) };
 }
 
 function visit(node: ASTNode, scope: Scope, findings: Findings): void {
-  findings.nodes += 1;
   findings.nesting = Math.max(findings.nesting, scope.depth);
   const path = memberPath(node);
   if (path !== null) {
     readPath(path, scope, findings);
+    countReads(path, 1, scope);
     return;
   }
+  countNodes(1, scope);
   const constant = constantText(node);
   if (constant !== null) {
     findings.texts.add(constant);
@@ -125,8 +152,23 @@ function visitIndex(node: ASTNode & { readonly op: '[]' }, scope: Scope, finding
   if (name !== null) findings.argumentNames.add(name);
   // Only the key is compared with the names of a map that is written here.
   if (object.op === 'map') visitEntries(object, scope, scope, findings);
-  else visit(object, scope, findings);
+  else visitIndexed(object, key, scope, findings);
   visit(key, scope, findings);
+}
+
+/** The steps of a loop over the names of an object read each of its members once. Other arguments may be lists with equal elements. */
+function visitIndexed(object: ASTNode, key: ASTNode, scope: Scope, findings: Findings): void {
+  const name = memberPath(object)?.join('.') ?? '';
+  const over = key.op === 'id' && OBJECTS.includes(name) ? loopOf(key.args, scope) : null;
+  if (typeof over?.range === 'object' && over.range.join('.') === name) visitUnread(object, scope, findings);
+  else visit(object, scope, findings);
+}
+
+/** For paths whose values the engine does not read whole. */
+function visitUnread(node: ASTNode, scope: Scope, findings: Findings): void {
+  const path = memberPath(node);
+  if (path === null) visit(node, scope, findings);
+  else readPath(path, scope, findings);
 }
 
 function visitEntries(
@@ -166,7 +208,11 @@ function visitCall(node: Call, scope: Scope, findings: Findings): void {
     visitTime(node, scope, findings);
     return;
   }
-  for (const operand of operands) visit(operand, scope, findings);
+  const visitOperand = name === 'has' ? visitUnread : visit;
+  for (const operand of operands) {
+    visitOperand(operand, scope, findings);
+    if (name === 'size') countReads(memberPath(operand), SIZE_READS - 1, scope);
+  }
 }
 
 /** Texts of times, durations and time zones are those of the condition. */
@@ -174,7 +220,7 @@ function visitTime(node: Call, scope: Scope, findings: Findings): void {
   const [name] = node.args;
   if (node.op === 'rcall') visit(node.args[1], scope, findings);
   for (const operand of node.op === 'call' ? node.args[1] : node.args[2]) {
-    findings.nodes += 1;
+    countNodes(node.op === 'rcall' ? ZONE_NODES : 1, scope);
     if (constantText(operand) !== null) continue;
     if (name !== 'timestamp' || !isNumber(operand))
       findings.refuse(`${name} reads only a text that the condition writes`, operand.start);
@@ -186,7 +232,8 @@ function visitTime(node: Call, scope: Scope, findings: Findings): void {
 function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings: Findings): void {
   const { refuse } = findings;
   const [name, range, [variable, ...bodies]] = node.args;
-  if (memberPath(range) === null && !isConstant(range))
+  const path = memberPath(range);
+  if (path === null && !isConstant(range))
     refuse(`${name} needs a list of a variable, or a list of constants`, node.start);
   // The library has checked that it is a name.
   const own = variable?.op === 'id' ? variable.args : '';
@@ -194,16 +241,35 @@ function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings
   const hasNames = readsInput(range, scope);
   if (hasNames && OF_LISTS.has(name)) findings.listsNames = true;
   // The variable may name a member where it is a text that is written here.
-  visit(range, isConstant(range) ? { ...scope, comparesNames: true } : scope, findings);
+  visitUnread(range, isConstant(range) ? { ...scope, comparesNames: true } : scope, findings);
   const bound = new Set(scope.bound);
   if (hasNames || isConstant(range)) bound.add(own);
   else bound.delete(own);
+  const loop = {
+    outer: scope.loop,
+    variable: own,
+    range: rangeOf(range, path, scope),
+    nodes: STEP_NODES,
+    reads: [],
+  };
+  findings.loops.push(loop);
   const inner: Scope = {
     bound,
     depth: scope.depth + 1,
+    loop,
     comparesNames: scope.comparesNames || (hasNames && bodies.some((body) => usesWhole(body, own))),
   };
   for (const body of bodies) visit(body, inner, findings);
+}
+
+function rangeOf(range: ASTNode, path: Path | null, scope: Scope): number | Path {
+  if (path === null) return constantsIn(range);
+  return loopOf(path[0] ?? '', scope)?.range ?? path;
+}
+
+/** The loop of a variable. */
+function loopOf(variable: string, { loop }: Pick<Scope, 'loop'>): Loop | null {
+  return loop === null || loop.variable === variable ? loop : loopOf(variable, { loop: loop.outer });
 }
 
 /** Membership in a list that is read is a loop, too. */
@@ -217,9 +283,10 @@ function visitIn(node: ASTNode & { readonly op: 'in' }, scope: Scope, findings: 
   else visit(list, inner, findings);
 }
 
-function readPath(path: Path, { bound }: Scope, findings: Findings): void {
+function readPath(path: Path, scope: Scope, findings: Findings): void {
   const [root = '', second] = path;
-  findings.nodes += path.length - 1;
+  const { bound } = scope;
+  countNodes(path.length, scope);
   if (bound.has(root)) {
     for (const name of path.slice(1)) findings.argumentNames.add(name);
     return;
@@ -228,6 +295,17 @@ function readPath(path: Path, { bound }: Scope, findings: Findings): void {
   if (Object.hasOwn(VARIABLES, root)) findings.paths.push(path);
   if (root === 'call' && second === 'arguments')
     for (const name of path.slice(2)) findings.argumentNames.add(name);
+}
+
+function countNodes(nodes: number, { loop }: Scope): void {
+  if (loop !== null) loop.nodes += nodes;
+}
+
+/** Values of loop variables count by the ranges of their loops. */
+function countReads(path: Path | null, times: number, { loop, bound }: Scope): void {
+  const root = path?.[0] ?? '';
+  if (path === null || loop === null || bound.has(root) || !Object.hasOwn(VARIABLES, root)) return;
+  loop.reads.push(...Array.from({ length: times }, () => path));
 }
 
 /** Whether an expression reads what the caller writes, other than by a loop. */

@@ -4,8 +4,9 @@ import { foldName, NO_ARGUMENTS, type ReadArguments } from '../call-arguments.ts
 import { type Condition, ConditionError } from '../condition.ts';
 import type { AccessRequest } from '../request.ts';
 import { type Analysis, analyze } from './analyze.ts';
+import { stepsOf } from './cost.ts';
 import { argumentTypes, readValues } from './read-values.ts';
-import { readVariables, VARIABLES } from './variables.ts';
+import { readVariables, VARIABLES, type VariableValues } from './variables.ts';
 
 /** Characters of a condition. */
 const MAX_SOURCE = 2000;
@@ -18,7 +19,7 @@ const LIMITS = {
 };
 /** Loops in loops. */
 const MAX_NESTING = 2;
-/** Steps of an evaluation: nodes of the expression times elements of each loop. */
+/** Steps of the loops of an evaluation. */
 const MAX_STEPS = 200_000;
 
 const environment = createEnvironment();
@@ -82,8 +83,9 @@ export function compileCondition(source: string): Condition {
       try {
         const found = readArguments(request);
         checkNames(names, found);
-        checkCost(analysis, request, found);
-        const result: unknown = evaluate(readVariables(request, found.value));
+        const variables = readVariables(request, found.value);
+        checkCost(analysis, variables);
+        const result: unknown = evaluate(variables);
         if (typeof result === 'boolean') return result;
       } catch (error) {
         throw error instanceof ConditionError
@@ -142,13 +144,8 @@ function checkNames(names: readonly (readonly [string, string])[], { names: give
   }
 }
 
-function checkCost(
-  { nodes, nesting }: Analysis,
-  { principal }: AccessRequest,
-  { size }: ReadArguments,
-): void {
-  const elements = size + (principal?.groups.length ?? 0) + Object.keys(principal?.claims ?? {}).length;
-  if (nesting > 0 && nodes * elements ** nesting > MAX_STEPS)
+function checkCost({ loops }: Analysis, variables: VariableValues): void {
+  if (loops.length > 0 && stepsOf(loops, variables) > MAX_STEPS)
     throw new ConditionError('the arguments are too large for the loops of the condition');
 }
 

@@ -34,7 +34,7 @@ function attempt<T>(read: () => T): T | null {
   }
 }
 
-function valueAt(variables: object, path: Path): unknown {
+export function valueAt(variables: object, path: Path): unknown {
   return path.reduce<unknown>(
     (value, name) =>
       typeof value === 'object' && value !== null && Object.hasOwn(value, name)

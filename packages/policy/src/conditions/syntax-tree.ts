@@ -39,6 +39,11 @@ export function isConstant(node: ASTNode): boolean {
   return node.op === 'list' && node.args.every(isConstant);
 }
 
+/** The constants of a list, and of lists in it. */
+export function constantsIn(node: ASTNode): number {
+  return node.op === 'list' ? node.args.reduce((sum, one) => sum + constantsIn(one), 0) : 1;
+}
+
 /** Whether an expression uses a variable of a loop other than by its members. */
 export function usesWhole(node: ASTNode, variable: string): boolean {
   const path = memberPath(node);
