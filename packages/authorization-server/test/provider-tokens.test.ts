@@ -397,14 +397,22 @@ describe('tokens of an identity provider whose issuer has changed', () => {
     expect((await refreshAt(back, refreshToken)).status).toBe(200);
   });
 
-  it('are not revoked at the new one when their grant ends', async () => {
-    const { t, claims, other, server } = await changed();
+  it('are not revoked at the new one when their grant ends, but by a process that knows theirs', async () => {
+    const { t, claims, files, other, before, server } = await changed();
     await server.accounts.disable(claims.sub);
+    const find = () => t.store.findProviderTokens(claims.grant_id);
+    await until(async () => ((await find())?.revocationAttempts ?? 0) > 0);
+    await server.close();
+    expect(await find()).toMatchObject({ encryptedTokens: before?.encryptedTokens });
+    expect(other.received()).toBe('');
+    t.clock.now += 3600;
+    await anotherProcess(t, openId(files));
     await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
     expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
       grantId: claims.grant_id,
-      outcome: 'unsupported',
+      outcome: 'revoked',
     });
+    expect(files.count('POST /token/revocation')).toBeGreaterThan(0);
     expect(other.received()).toBe('');
   });
 });

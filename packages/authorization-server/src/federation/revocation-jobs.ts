@@ -3,7 +3,7 @@ import { OAuthError } from '@portcullis/protocol';
 import type { AuthorizationEvent, EventSink } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
 import type { UpstreamTokens } from '../store/index.ts';
-import { toIdentityProviderError } from './provider/error.ts';
+import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import type { ProviderTokenSet } from './provider/token-set.ts';
 import type { TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
@@ -159,7 +159,8 @@ function createRunJob<TokensRecord extends UpstreamTokens, TokenSet extends Prov
   async function revoke(tokens: TokensRecord): Promise<RevocationOutcome> {
     const issuer = records.findIssuer(tokens);
     if (tokens.encryptedTokens === null) return 'nothing';
-    if (issuer === undefined) return 'unsupported';
+    // Another process may know it: one whose configuration is newer, or without a mistake.
+    if (issuer === undefined) throw new IdentityProviderError('outage', 'its issuer is not configured');
     // Then it waits for the last grant, so that other clients keep their access.
     if (await records.isShared(tokens)) return 'shared';
     const context = records.encryptionContext(tokens);
