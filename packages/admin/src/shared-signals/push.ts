@@ -151,13 +151,18 @@ function findObstacle(body: string): string | null {
   return code === undefined ? null : `the receiver responds with ${code}`;
 }
 
-/** Under a new master key, while the one before still decrypts: also for a stream that is paused, or has nothing to send. */
+/**
+ * Under a new master key, while the one before still decrypts: also for a stream that is paused, or has nothing to send. Only once the
+ * signing keys are under it: before `keys reencrypt`, other processes may still go by the one before, and would change it back.
+ */
 async function reencrypt(
   stream: EventStreamRecord,
   { keys, store }: Pick<PushDependencies, 'keys' | 'store'>,
 ): Promise<void> {
   const { id, encryptedAuthorization, version } = stream;
   if (encryptedAuthorization === null || keys.isCurrent(encryptedAuthorization)) return;
+  const signingKeys = await store.listSigningKeys();
+  if (!signingKeys.every(({ encryptedPrivateKey }) => keys.isCurrent(encryptedPrivateKey))) return;
   let text: string;
   try {
     text = keys.decrypt(encryptedAuthorization, id);

@@ -1,5 +1,5 @@
 /** Delivery of security events: what each receiver gets of which user, in which order, and what an outage or a crash repeats. */
-import { createAuthorizationServer } from '@portcullis/authorization-server';
+import { createAuthorizationServer, createKeyAdministration } from '@portcullis/authorization-server';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newEventStream } from '../../../store/testing/event-streams.ts';
@@ -587,14 +587,15 @@ describe('a stream that is pushed', () => {
     ]);
   });
 
-  it('has the authorization of its receiver under the newest master key before it has anything to send', async () => {
+  it('has the authorization of its receiver under a new master key once the keys are, before it has anything to send', async () => {
     const t = await setTransmitterScene();
     const id = await t.stream({ delivery: { ...PUSHED.delivery, authorization_header: 'Bearer x' } });
     const stored = async () =>
       (await t.store.findEventStream(id))?.encryptedAuthorization ?? new Uint8Array();
+    const [masterKey, before] = [new Uint8Array(32).fill(9), new Uint8Array(32).fill(7)];
     const next = await createAuthorizationServer({
       ...{ issuer: ISSUER, store: t.store, resources: [transmitterResourceOf(ISSUER)] },
-      ...{ masterKey: new Uint8Array(32).fill(9), previousMasterKeys: [new Uint8Array(32).fill(7)] },
+      ...{ masterKey, previousMasterKeys: [before] },
     });
     onTestFinished(() => next.close());
     const keys = next.securityEventKeys;
@@ -618,6 +619,10 @@ describe('a stream that is pushed', () => {
           verifier: jwtVerifier({ issuer: ISSUER, jwks: next.jwks, isLive: next.isLive }),
         }),
     });
+    await push.deliver();
+    // Processes that encrypt under the key before may still run.
+    expect(keys.isCurrent(await stored())).toBe(false);
+    await createKeyAdministration({ store: t.store, masterKey: before }).reencrypt(masterKey);
     await push.deliver();
     expect(keys.decrypt(await stored(), id)).toBe('Bearer x');
     expect(keys.isCurrent(await stored())).toBe(true);
