@@ -7,7 +7,11 @@ import { startGateway } from './support/gateway.ts';
 const ALICE = 'alice_inspector_one.read_one.write';
 
 /** A backend whose sessions end when the test says so, and a merged server of it. @param unknown for a session that it no longer has */
-async function setUp(unknown: { readonly status: number; readonly text?: string } = { status: 404 }) {
+async function setUp(
+  unknown: { readonly status: number; readonly text?: string; readonly isEndless?: boolean } = {
+    status: 404,
+  },
+) {
   let started = 0;
   let generation = 0;
   const calls: string[] = [];
@@ -27,7 +31,9 @@ async function setUp(unknown: { readonly status: number; readonly text?: string 
       json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } });
     else if (!session.startsWith(`${generation}-`) || JSON.parse(body || '{}').params?.name === 'ever') {
       refused.push(method);
-      response.writeHead(unknown.status).end(unknown.text);
+      response.writeHead(unknown.status);
+      if (unknown.isEndless === true) response.write(unknown.text);
+      else response.end(unknown.text);
     } else if (method === 'tools/list')
       send({
         tools: [{ name: 'add', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }],
@@ -125,6 +131,13 @@ describe('a session that the backend no longer has', () => {
     expect(response.headers.get('retry-after')).toBeNull();
     expect(calls).toEqual(['add']);
     expect(refused).toEqual(['tools/call']);
+  });
+
+  it('does not wait for the end of a 400 that does not end', async () => {
+    const { gateway, calls } = await setUp({ status: 400, text: 'no session', isEndless: true });
+    const call = () => sendStateless(gateway, ALICE, 'tools/call', { name: 'ever', arguments: {} }, '/one');
+    expect((await call()).status).toBe(502);
+    expect(calls).toEqual([]);
   });
 
   it('is renewed once for a call that the backend refuses with 400 in each', async () => {

@@ -35,6 +35,8 @@ const FIRST_DELAY = 1000;
 const LAST_DELAY = 30_000;
 /** Timeout for ending a session at the server, in milliseconds. */
 const END_TIMEOUT = 2000;
+/** Timeout for the body of a response that may say that the session is unknown, in milliseconds. */
+const REASON_TIMEOUT = 2000;
 
 /**
  * Creates a transport for one session, which starts with the first `initialize`; sends nothing on its own.
@@ -146,7 +148,10 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
 /** Whether a server no longer has the session of a request: some, such as the reference server, answer 400, and say so in words only. */
 async function isSessionUnknown(response: Response, limit: number): Promise<boolean> {
   if (response.status !== 400) return response.status === 404;
-  const text = await readBodyText(response.clone(), limit).catch(() => '');
+  // Without a timeout, a notification would wait for a body that does not end.
+  const text = await readBodyText(response.clone(), limit, AbortSignal.timeout(REASON_TIMEOUT)).catch(
+    () => '',
+  );
   return /session|not initialized/i.test(text);
 }
 

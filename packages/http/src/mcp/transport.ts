@@ -109,10 +109,11 @@ export async function* readBodyMessages(
   }
 }
 
-/** The text of a response, up to the limit: a compressed one may be endless. @throws ResponseTooLong */
-export async function readBodyText({ body }: Response, limit: number): Promise<string> {
+/** The text of a response, up to the limit: a compressed one may be endless. @throws ResponseTooLong, the signal's reason */
+export async function readBodyText({ body }: Response, limit: number, signal?: AbortSignal): Promise<string> {
   const tooLong = () => new ResponseTooLong(`The response is longer than ${limit} bytes.`);
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readBytes(body, { limit, tooLong }));
+  const bytes = await readBytes(body, { limit, tooLong, ...(signal && { signal }) });
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 function splitBatch(text: string): readonly string[] {
