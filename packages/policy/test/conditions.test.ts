@@ -250,6 +250,63 @@ describe('a condition', () => {
   });
 });
 
+describe('functions', () => {
+  it.each([
+    [
+      "int(call.arguments.n) < 100 && int(call.arguments.n) == int('5')",
+      '{"n":"5"}',
+      '"" "0b11" "0X11" " 5" "+5" "5\\n" "99999999999999999999"',
+    ],
+    ['uint(call.arguments.n) < uint(100)', '{"n":"5"}', '"" "0b11" "0o7" "-5"'],
+    ['double(call.arguments.n) < 100.0', '{"n":"-5.5e1"}', '"" "0x10" "nan" "-Infinity" ".5" "1_0"'],
+  ])('read a number only from a text that every parser reads so: %s', (source, text, others) => {
+    const { holds } = compile(source);
+    expect(holds(withArguments(text))).toBe(true);
+    for (const other of others.split(/ (?=")/))
+      expect(errorOf(() => holds(withArguments(`{"n":${other}}`))).message).toMatch(/type error/);
+  });
+
+  it('fold letters of ASCII alone', () => {
+    const { holds } = compile(
+      "call.arguments.a.lowerAscii() == 'kube' && call.arguments.b.upperAscii() == 'SSH'",
+    );
+    expect(holds(withArguments('{"a":"KuBE","b":"sSh"}'))).toBe(true);
+    expect(holds(withArguments('{"a":"\u212aube","b":"sSh"}'))).toBe(false);
+    expect(holds(withArguments('{"a":"KuBE","b":"ßh"}'))).toBe(false);
+  });
+
+  it('read times in the zone that the condition names, whatever that of the computer is', () => {
+    const at = (time: string): AccessRequest => ({ ...REQUEST, now: Date.parse(time) / 1000 });
+    const source = [
+      ...["FullYear('Europe/Berlin') == 2026", "Month('Europe/Berlin') == 2", "Date('Europe/Berlin') == 29"],
+      ...[
+        "DayOfMonth('Europe/Berlin') == 28",
+        "DayOfWeek('Europe/Berlin') == 0",
+        "DayOfYear('Europe/Berlin') == 87",
+      ],
+      ...[
+        "Hours('Europe/Berlin') == 4",
+        "Minutes('Europe/Berlin') == 30",
+        "Hours('UTC') == 2",
+        'Hours() == 2',
+      ],
+      ...["Hours('-02:30') == 0", "DayOfYear('America/New_York') == 86"],
+    ];
+    const { holds } = compile(source.map((one) => `request.time.get${one}`).join(' && '));
+    const zone = process.env['TZ'];
+    try {
+      for (const local of ['UTC', 'Europe/Berlin', 'America/New_York']) {
+        process.env['TZ'] = local;
+        expect(holds(at('2026-03-29T02:30:00Z'))).toBe(true);
+        expect(compile('request.time.getDayOfYear() == 180').holds(at('2026-06-30T12:00:00Z'))).toBe(true);
+      }
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
+});
+
 describe('the error of an evaluation', () => {
   it.each([
     ["{'a': 1}[call.arguments.text] == 1", 'No such key'],

@@ -1,12 +1,13 @@
 /** Compiles conditions in CEL: type-checked, bounded in cost, evaluated to a boolean or to an error. */
-import { Environment, EvaluationError } from '@marcbachmann/cel-js';
+import { EvaluationError } from '@marcbachmann/cel-js';
 import { foldName, NO_ARGUMENTS, type ReadArguments } from '../call-arguments.ts';
 import { type Condition, ConditionError } from '../condition.ts';
 import type { AccessRequest } from '../request.ts';
 import { type Analysis, analyze } from './analyze.ts';
 import { stepsOf } from './cost.ts';
+import { createEngine } from './engine.ts';
 import { argumentTypes, readValues } from './read-values.ts';
-import { readVariables, VARIABLES, type VariableValues } from './variables.ts';
+import { readVariables, type VariableValues } from './variables.ts';
 
 /** Characters of a condition. */
 const MAX_SOURCE = 2000;
@@ -22,38 +23,7 @@ const MAX_NESTING = 2;
 /** Steps of the loops of an evaluation. */
 const MAX_STEPS = 200_000;
 
-const environment = createEnvironment();
-
-/** The part of the engine that names the types of values. */
-interface Evaluator {
-  debugType: (value: unknown) => unknown;
-  /** By default, the type of a list or an object is that of its first element, at each level, and is never forgotten. */
-  debugTypeDeep: (value: unknown) => unknown;
-}
-
-/** Types of values have one level, so that arguments cannot fill the memory with the types of their nesting. */
-function createEnvironment(): Environment {
-  const environment = Object.entries(VARIABLES).reduce(
-    (found, [name, schema]) => found.registerVariable({ name, schema }),
-    new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false }),
-  );
-  environment.registerFunction('flattenTypes(ast): bool', () => ({
-    typeCheck: (checker: { getType(name: string): unknown }) => checker.getType('bool'),
-    evaluate(evaluator: Evaluator) {
-      const { debugType, debugTypeDeep } = evaluator;
-      if (typeof debugTypeDeep !== 'function') throw new TypeError('the CEL engine names types otherwise');
-      evaluator.debugType = (value) => {
-        // Objects are compared by their inherited members, too, of which this one is an object.
-        if (value === Object.prototype) throw new TypeError('an object has a member __proto__');
-        return debugType.call(evaluator, value);
-      };
-      evaluator.debugTypeDeep = evaluator.debugType;
-      return true;
-    },
-  }));
-  environment.evaluate('flattenTypes(true)');
-  return environment;
-}
+const environment = createEngine({ limits: LIMITS, homogeneousAggregateLiterals: false });
 
 /** Compiles a condition. @throws ConditionError with the position of what is wrong */
 export function compileCondition(source: string): Condition {
