@@ -52,6 +52,8 @@ export const MAX_EXPECTED_ID = 1000;
 export const EVENT_BEGINNING = 2048;
 /** Bytes of the header of a response: large cookies are common, and are not forwarded. */
 export const MAX_RESPONSE_HEADER: number = 32 * 1024;
+/** Bytes of a response that arrive while it is paused, where its connection cannot be: more end the response. */
+export const MAX_BUFFERED_RESPONSE: number = 64 * 1024 * 1024;
 
 // Actions of users: connecting an account, approving a call (handle-request.ts, approvals/)
 
