@@ -8,13 +8,7 @@ const TEXT_UNIT = 256;
 
 /** Steps of all loops: nodes of expressions and values that are read, times elements. */
 export function stepsOf(loops: readonly Loop[], variables: object): number {
-  const sizes = new Map<string, number>();
-  const sizeAt = (path: Path): number => {
-    const name = path.join('.');
-    const known = sizes.get(name) ?? sizeOf(valueAt(variables, path));
-    sizes.set(name, known);
-    return known;
-  };
+  const sizeAt = (path: Path): number => sizeOf(valueAt(variables, path));
   const timesOf = ({ outer, range }: Loop): number =>
     (typeof range === 'number' ? range : sizeAt(range)) * (outer === null ? 1 : timesOf(outer));
   return loops.reduce((sum, loop) => {
