@@ -12,6 +12,7 @@ import { createConsole } from './console/console.ts';
 import { CONSOLE_PATH } from './console/links.ts';
 import { createAdminMcp } from './mcp/mcp-server.ts';
 import { type AdminSources, createAdministration } from './operations/administration.ts';
+import { isBelow } from './routes.ts';
 import { type AdminOptions, API_PATH, adminResourcesOf, MCP_PATH } from './settings.ts';
 
 /** What is composed of the setting `admin`. */
@@ -69,10 +70,6 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
     },
     close: async () => void (await Promise.all([mcp.close(), stopCounting()])),
   };
-}
-
-function isBelow(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}/`);
 }
 
 /** @param scopesFor of the MCP server; the API checks the scope of each endpoint itself */

@@ -1,9 +1,10 @@
 /** Whom an access token lets administer: the user or client, the second factor, and the role as known now. */
 import { isIP } from 'node:net';
 import { PERSONAL_ACCESS_TOKEN_CLIENT } from '@portcullis/authorization-server';
-import { impliedScopes, OAuthError, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
+import { OAuthError, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { ProblemError } from './api/problem.ts';
+import { checkScope, isOfClient } from './check-scope.ts';
 import type { AdminSources, AuthorizedCaller, Operator } from './operations/administration.ts';
 import { type FindRole, scopesOfRole } from './operations/roles.ts';
 import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
@@ -28,12 +29,8 @@ export function createAuthorizeCaller(
         { authentication: { acrValues: [TWO_FACTORS] }, scopes: principal.scopes },
       );
     const permitted = scopesOfRole(await findRole(operator));
-    const granted = impliedScopes(principal.scopes, { [ADMIN_WRITE]: [ADMIN_READ] });
     const requireScope = (scope: string) => {
-      if (![...granted].includes(scope))
-        throw new OAuthError('insufficient_scope', `The token lacks the scope ${scope}.`, {
-          scopes: [scope],
-        });
+      checkScope(principal, scope, { [ADMIN_WRITE]: [ADMIN_READ] });
       if (!permitted.includes(scope))
         throw new ProblemError(
           403,
@@ -52,10 +49,9 @@ export function createAuthorizeCaller(
   }
 }
 
-/** The tokens of a client that acts for itself have no grant. */
-function operatorOf({ subject, clientId, grantId }: Principal): Operator {
-  const isClient = grantId === null && subject === clientId;
-  return { accountId: isClient ? null : subject, clientId, grantId };
+function operatorOf(principal: Principal): Operator {
+  const { subject, clientId, grantId } = principal;
+  return { accountId: isOfClient(principal) ? null : subject, clientId, grantId };
 }
 
 /**

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { readJsonBody, respondJson, toResponse } from '@portcullis/http';
 import { inHttpSpan, OAuthError, startEndpointSpan } from '@portcullis/protocol';
 import type { Administration, AuthorizedCaller, Operator } from '../operations/administration.ts';
+import { createFindRoute } from '../routes.ts';
 import { API_PATH } from '../settings.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ProblemError, respondProblem } from './problem.ts';
@@ -17,10 +18,13 @@ interface AuthorizedRequest extends AuthorizedCaller {
 export type HandleApi = (request: AuthorizedRequest) => Promise<Response>;
 
 export function createApi(admin: Administration, endpoints: readonly Endpoint[]): HandleApi {
-  const routes = endpoints.map((endpoint) => ({ endpoint, pattern: patternOf(endpoint.path) }));
+  const findRoute = createFindRoute(endpoints);
   return async (given) => {
     try {
-      const { endpoint, params } = findRoute(routes, given);
+      const found = findRoute(given.request.method, given.path);
+      if (found.route === null)
+        throw new ProblemError(found.status, ROUTE_REFUSALS[found.status](found.methods));
+      const { route: endpoint, params } = found;
       given.requireScope(endpoint.scope);
       // Operators may choose the trace.
       const span = startEndpointSpan(given.request, `${API_PATH}${endpoint.path}`, true);
@@ -31,35 +35,11 @@ export function createApi(admin: Administration, endpoints: readonly Endpoint[])
   };
 }
 
-interface Route {
-  readonly endpoint: Endpoint;
-  readonly pattern: RegExp;
-}
-
-/** `/users/{userId}` → a pattern with named groups; a parameter has no slash. */
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-}
-
-function findRoute(routes: readonly Route[], { request, path }: AuthorizedRequest) {
-  const matching = routes.filter(({ pattern }) => pattern.test(path));
-  if (matching.length === 0)
-    throw new ProblemError(404, 'There is nothing at this path: openapi.json lists all that there are.');
-  const found = matching.find(({ endpoint }) => endpoint.method === request.method);
-  if (found === undefined) {
-    const supported = [...new Set(matching.map(({ endpoint }) => endpoint.method))].join(', ');
-    throw new ProblemError(405, `This path supports ${supported}.`);
-  }
-  return { endpoint: found.endpoint, params: decodeAll(found.pattern.exec(path)?.groups ?? {}) };
-}
-
-function decodeAll(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  try {
-    return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]));
-  } catch {
-    throw new ProblemError(400, 'The path is not percent-encoded UTF-8.');
-  }
-}
+const ROUTE_REFUSALS = {
+  400: () => 'The path is not percent-encoded UTF-8.',
+  404: () => 'There is nothing at this path: openapi.json lists all that there are.',
+  405: (methods: readonly string[]) => `This path supports ${methods.join(', ')}.`,
+} as const;
 
 async function run(
   admin: Administration,

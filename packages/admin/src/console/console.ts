@@ -16,6 +16,7 @@ import {
 } from '@portcullis/http';
 import { acrOf, inHttpSpan, satisfiesAcr, startEndpointSpan, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
+import { createFindRoute } from '../routes.ts';
 import { CONSOLE_PATH, links, sectionOf } from './links.ts';
 import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
 import { needsSecondFactor, noRole, PageError, toPageError } from './page-error.ts';
@@ -37,7 +38,7 @@ export function createConsole(
   pages: ComponentPages,
   secondFactor: boolean,
 ): (request: Request) => Promise<Response> {
-  const routes = consoleRoutes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  const findRoute = createFindRoute(consoleRoutes);
   const isHttps = admin.issuer.startsWith('https:');
   const assets = createConsoleAssets(pages.look.theme);
   const frame = { look: pages.look, stylesheet: assets.stylesheet };
@@ -70,10 +71,12 @@ export function createConsole(
   const handle = async (
     request: Request,
     path: string,
+    found: ReturnType<typeof findRoute>,
     session: ComponentSession,
     visitor: Visitor,
   ): Promise<HttpResponse | Response> => {
-    const { route, params } = findRoute(routes, request.method, path);
+    if (found.route === null) throw new PageError(found.status, ...ROUTE_REFUSALS[found.status]);
+    const { route, params } = found;
     if (route.isForOperators && visitor.role !== 'operator')
       throw new PageError(
         403,
@@ -95,8 +98,11 @@ export function createConsole(
     return result instanceof Response ? result : show(result, visitor, path);
   };
 
-  const respondTo = async (request: Request): Promise<HttpResponse | Response> => {
-    const path = new URL(request.url).pathname;
+  const respondTo = async (
+    request: Request,
+    path: string,
+    found: ReturnType<typeof findRoute>,
+  ): Promise<HttpResponse | Response> => {
     if (path.startsWith(`${CONSOLE_PATH}/assets/`))
       return assets.respond(path, request.headers.get('accept-encoding')) ?? respond(404, {});
     const session = await pages.findSession(request as Parameters<typeof pages.findSession>[0]);
@@ -109,7 +115,7 @@ export function createConsole(
     let visitor: Visitor | null = null;
     try {
       visitor = await authorize(session);
-      return await handle(request, path, session, visitor);
+      return await handle(request, path, found, session, visitor);
     } catch (error) {
       return showError(error, visitor);
     }
@@ -117,14 +123,20 @@ export function createConsole(
 
   return async (request) => {
     const path = new URL(request.url).pathname;
-    const route = routes.find(({ pattern }) => pattern.test(path))?.route.path ?? `${CONSOLE_PATH}/*`;
-    const span = startEndpointSpan(request, route, false);
-    const response = await inHttpSpan(span, 500, () => respondTo(request));
+    const found = findRoute(request.method === 'HEAD' ? 'GET' : request.method, path);
+    const span = startEndpointSpan(request, found.route?.path ?? `${CONSOLE_PATH}/*`, false);
+    const response = await inHttpSpan(span, 500, () => respondTo(request, path, found));
     if (response instanceof Response) return request.method === 'HEAD' ? headOf(response) : response;
     const whole = withSecurityHeaders(response, isHttps);
     return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
   };
 }
+
+const ROUTE_REFUSALS: Readonly<Record<400 | 404 | 405, readonly [title: string, sentence: string]>> = {
+  400: ['This address cannot be read', 'It is not percent-encoded UTF-8.'],
+  404: ['There is no such page', 'The address may have changed, or what it showed is gone.'],
+  405: ['This address is for a form', 'Open the page of the form, and send it from there.'],
+};
 
 /** Whether the browser opens a page: its scripts and images accept no HTML. */
 function isNavigation({ method, headers }: Request): boolean {
@@ -155,40 +167,4 @@ async function readForm(
   if (unknown !== undefined)
     throw new PageError(400, 'This form cannot be used', `The form has no field ${unknown}.`);
   return Object.fromEntries(fields.map((name) => [name, (parameters.one(name) ?? '').trim()]));
-}
-
-/** `/admin/users/{userId}` → a pattern with named groups; a parameter has no slash. */
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-}
-
-/** @throws PageError 404 or 405 */
-function findRoute(
-  routes: readonly { readonly route: ConsoleRoute; readonly pattern: RegExp }[],
-  method: string,
-  path: string,
-): { readonly route: ConsoleRoute; readonly params: Readonly<Record<string, string>> } {
-  const matching = routes.filter(({ pattern }) => pattern.test(path));
-  if (matching.length === 0)
-    throw new PageError(
-      404,
-      'There is no such page',
-      'The address may have changed, or what it showed is gone.',
-    );
-  const found = matching.find(({ route }) => route.method === (method === 'HEAD' ? 'GET' : method));
-  if (found === undefined)
-    throw new PageError(
-      405,
-      'This address is for a form',
-      'Open the page of the form, and send it from there.',
-    );
-  return { route: found.route, params: decodeAll(found.pattern.exec(path)?.groups ?? {}) };
-}
-
-function decodeAll(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  try {
-    return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]));
-  } catch {
-    throw new PageError(400, 'This address cannot be read', 'It is not percent-encoded UTF-8.');
-  }
 }

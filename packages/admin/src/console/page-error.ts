@@ -1,8 +1,9 @@
 /** Error pages of the console: what happened, and what to do next. */
-import { type ComponentSession, newReference } from '@portcullis/authorization-server/pages';
+import type { ComponentSession } from '@portcullis/authorization-server/pages';
 import { OAuthError } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import { OperationError } from '../operations/errors.ts';
+import { recordFailure } from '../operations/record-failure.ts';
 import { CONSOLE_PATH, type ConsoleLink } from './links.ts';
 
 /** A request that is refused with a page. */
@@ -63,7 +64,7 @@ const TITLES = {
 } as const;
 
 /** The page of an error. An unknown one is recorded as an event, which the reference on its page finds. */
-export function toPageError(error: unknown, { events }: Pick<Administration, 'events'>): PageError {
+export function toPageError(error: unknown, admin: Pick<Administration, 'events'>): PageError {
   if (error instanceof PageError) return error;
   if (error instanceof OperationError) return new PageError(error.status, TITLES[error.kind], error.message);
   if (error instanceof OAuthError) {
@@ -79,9 +80,7 @@ export function toPageError(error: unknown, { events }: Pick<Administration, 'ev
           error.description,
         );
   }
-  const reference = newReference();
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  events({ type: 'request.failed', endpoint: CONSOLE_PATH, reason, reference });
+  const reference = recordFailure(admin, CONSOLE_PATH, error);
   return new PageError(
     500,
     'Something failed here',

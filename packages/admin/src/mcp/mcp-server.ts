@@ -7,7 +7,6 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { CallApprovals } from '@portcullis/authorization-server';
-import { newReference } from '@portcullis/authorization-server/pages';
 import type { RequiredApproval } from '@portcullis/policy';
 import { inSpan, OAuthError, readTraceContext, startSpan, type TraceContext } from '@portcullis/protocol';
 import type { McpOperation } from '@portcullis/resource-server';
@@ -15,6 +14,7 @@ import * as z from 'zod';
 import { ProblemError } from '../api/problem.ts';
 import type { Administration, AuthorizedCaller } from '../operations/administration.ts';
 import { OperationError } from '../operations/errors.ts';
+import { recordFailure } from '../operations/record-failure.ts';
 import { ADMIN_READ, ADMIN_WRITE, MCP_PATH } from '../settings.ts';
 import { changingTools } from './changing-tools.ts';
 import { readingTools } from './reading-tools.ts';
@@ -129,12 +129,10 @@ async function call(
 }
 
 /** What the model reads of an error. An unknown one is recorded as an event, which its reference finds. */
-function describeError(error: unknown, { events }: Pick<Administration, 'events'>): string {
+function describeError(error: unknown, admin: Pick<Administration, 'events'>): string {
   if (error instanceof OperationError || error instanceof ProblemError) return error.message;
   if (error instanceof OAuthError) return error.description;
-  const reference = newReference();
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  events({ type: 'request.failed', endpoint: MCP_PATH, reason, reference });
+  const reference = recordFailure(admin, MCP_PATH, error);
   return `The server failed. Its event log has the cause under the reference ${reference}.`;
 }
 

@@ -1,15 +1,13 @@
 /** The transmitter of security events: its configuration, and management and polling of streams behind a guard of its own. */
-import {
-  type DecideScopes,
-  type OutboundSettings,
-  PERSONAL_ACCESS_TOKEN_CLIENT,
-} from '@portcullis/authorization-server';
+import type { DecideScopes, OutboundSettings } from '@portcullis/authorization-server';
 import type { EventStreamRecord } from '@portcullis/authorization-server/store';
 import { respondJson, toResponse } from '@portcullis/http';
-import { impliedScopes, isLoopbackHost, OAuthError } from '@portcullis/protocol';
+import { isLoopbackHost, OAuthError } from '@portcullis/protocol';
 import type { Guard, Principal, ResourceOptions } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
+import { checkScope, isOfClient } from '../check-scope.ts';
 import { createAccountReading } from '../operations/accounts.ts';
+import { isBelow } from '../routes.ts';
 import type { DeliveryReport } from '../webhooks/delivery.ts';
 import { createReadEvents } from '../webhooks/event-reader.ts';
 import { ENDPOINTS, respondToReceiver } from './endpoint.ts';
@@ -70,18 +68,12 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
   const guard = options.createGuard([{ resource, name, defaultScopes: Object.keys(scopes), hierarchy }]);
   const guarded = protect(guard, async (request: Request, principal: Principal) => {
     const { clientId } = principal;
-    if (!isReceiver(principal) || findReceiver(clientId) === undefined)
+    if (!isOfClient(principal) || findReceiver(clientId) === undefined)
       throw new OAuthError('insufficient_scope', 'This client is no receiver of security events.');
-    const granted = impliedScopes(principal.scopes, hierarchy);
     const response = await respondToReceiver({
       request,
       streams: createStreams(context, clientId),
-      requireScope(scope) {
-        if (![...granted].includes(scope))
-          throw new OAuthError('insufficient_scope', `The token lacks the scope ${scope}.`, {
-            scopes: [scope],
-          });
-      },
+      requireScope: (scope) => checkScope(principal, scope, hierarchy),
       async poll(id, body) {
         const stream = await store.findEventStream(id);
         if (stream?.clientId !== clientId || stream.endpoint !== null)
@@ -92,7 +84,6 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
     return toResponse(response);
   });
   const document = configurationOf(issuer);
-  const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
   return {
     belongs: (path) => path === CONFIGURATION || isBelow(path, SSF_PATH) || path === METADATA,
     async fetch(request) {
@@ -104,11 +95,6 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
     push: createPushDelivery({ ...options, outbound, findTokens }),
     close: () => closing.abort(),
   };
-}
-
-/** A client that acts for itself: its tokens have no grant, and name no user. */
-function isReceiver({ subject, clientId, grantId }: Principal): boolean {
-  return grantId === null && subject === clientId && clientId !== PERSONAL_ACCESS_TOKEN_CLIENT;
 }
 
 /** @see Shared Signals Framework 1.0 §7.1 */

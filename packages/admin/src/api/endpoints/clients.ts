@@ -64,6 +64,25 @@ const current = defineEndpoint('Clients', 'GET /clients/{clientId}', {
 
 const change = { ...about, current } as const;
 
+function stateEndpoint(name: 'disable' | 'enable' | 'remove', summary: string): Endpoint {
+  const path = '/clients/{clientId}';
+  return defineEndpoint('Clients', name === 'remove' ? `DELETE ${path}` : `POST ${path}/${name}`, {
+    ...change,
+    ...{ id: `${name}Client`, summary },
+    handle: async ({ params: { clientId }, ...task }) =>
+      clientJson(await changeClientState(task, clientId, name)),
+  });
+}
+
+function verificationEndpoint(name: 'verify' | 'unverify', summary: string, description?: string): Endpoint {
+  return defineEndpoint('Clients', `POST /clients/{clientId}/${name}`, {
+    ...change,
+    ...{ id: `${name}Client`, summary, ...(description !== undefined && { description }) },
+    handle: async ({ params: { clientId }, ...task }) =>
+      clientJson(await changeClientVerification(task, clientId, name)),
+  });
+}
+
 export const clientEndpoints: readonly Endpoint[] = [
   defineEndpoint('Clients', 'GET /clients', {
     id: 'listClients',
@@ -135,41 +154,13 @@ export const clientEndpoints: readonly Endpoint[] = [
       return { items: connections.map(grantJson), isMore };
     },
   }),
-  defineEndpoint('Clients', 'POST /clients/{clientId}/disable', {
-    ...change,
-    id: 'disableClient',
-    summary: 'Revoke all tokens and grants of a client immediately, and reject it',
-    handle: async ({ params: { clientId }, ...task }) =>
-      clientJson(await changeClientState(task, clientId, 'disable')),
-  }),
-  defineEndpoint('Clients', 'POST /clients/{clientId}/enable', {
-    ...change,
-    id: 'enableClient',
-    summary: 'Accept a disabled client again',
-    handle: async ({ params: { clientId }, ...task }) =>
-      clientJson(await changeClientState(task, clientId, 'enable')),
-  }),
-  defineEndpoint('Clients', 'POST /clients/{clientId}/verify', {
-    ...change,
-    id: 'verifyClient',
-    summary: 'Mark a client that registered itself as verified: the consent page says so',
-    description:
-      'This ends when the client changes its metadata. Send `If-Match` with the ETag of what you looked at.',
-    handle: async ({ params: { clientId }, ...task }) =>
-      clientJson(await changeClientVerification(task, clientId, 'verify')),
-  }),
-  defineEndpoint('Clients', 'POST /clients/{clientId}/unverify', {
-    ...change,
-    id: 'unverifyClient',
-    summary: 'Take the verification of a client back',
-    handle: async ({ params: { clientId }, ...task }) =>
-      clientJson(await changeClientVerification(task, clientId, 'unverify')),
-  }),
-  defineEndpoint('Clients', 'DELETE /clients/{clientId}', {
-    ...change,
-    id: 'removeClient',
-    summary: 'Remove a client and revoke all its tokens and grants',
-    handle: async ({ params: { clientId }, ...task }) =>
-      clientJson(await changeClientState(task, clientId, 'remove')),
-  }),
+  stateEndpoint('disable', 'Revoke all tokens and grants of a client immediately, and reject it'),
+  stateEndpoint('enable', 'Accept a disabled client again'),
+  verificationEndpoint(
+    'verify',
+    'Mark a client that registered itself as verified: the consent page says so',
+    'This ends when the client changes its metadata. Send `If-Match` with the ETag of what you looked at.',
+  ),
+  verificationEndpoint('unverify', 'Take the verification of a client back'),
+  stateEndpoint('remove', 'Remove a client and revoke all its tokens and grants'),
 ];

@@ -82,6 +82,16 @@ const current = defineEndpoint('Users', 'GET /users/{userId}', {
 
 const change = { params, current } as const;
 
+function stateEndpoint(name: 'disable' | 'enable' | 'remove', summary: string): Endpoint {
+  const path = '/users/{userId}';
+  return defineEndpoint('Users', name === 'remove' ? `DELETE ${path}` : `POST ${path}/${name}`, {
+    ...change,
+    ...{ id: `${name}User`, summary },
+    response: userSchema,
+    handle: async ({ params: { userId }, ...task }) => userJson(await changeUserState(task, userId, name)),
+  });
+}
+
 export const userEndpoints: readonly Endpoint[] = [
   defineEndpoint('Users', 'GET /users', {
     id: 'listUsers',
@@ -116,30 +126,9 @@ export const userEndpoints: readonly Endpoint[] = [
     response: userDetailsSchema,
     handle: async ({ params: { userId }, body, ...task }) => userJson(await updateUser(task, userId, body)),
   }),
-  defineEndpoint('Users', 'POST /users/{userId}/disable', {
-    ...change,
-    id: 'disableUser',
-    summary: 'End all sessions and connections of an account immediately, and block sign-in',
-    response: userSchema,
-    handle: async ({ params: { userId }, ...task }) =>
-      userJson(await changeUserState(task, userId, 'disable')),
-  }),
-  defineEndpoint('Users', 'POST /users/{userId}/enable', {
-    ...change,
-    id: 'enableUser',
-    summary: 'Let the owner of a disabled account sign in again',
-    response: userSchema,
-    handle: async ({ params: { userId }, ...task }) =>
-      userJson(await changeUserState(task, userId, 'enable')),
-  }),
-  defineEndpoint('Users', 'DELETE /users/{userId}', {
-    ...change,
-    id: 'removeUser',
-    summary: 'Remove an account and everything stored for its owner',
-    response: userSchema,
-    handle: async ({ params: { userId }, ...task }) =>
-      userJson(await changeUserState(task, userId, 'remove')),
-  }),
+  stateEndpoint('disable', 'End all sessions and connections of an account immediately, and block sign-in'),
+  stateEndpoint('enable', 'Let the owner of a disabled account sign in again'),
+  stateEndpoint('remove', 'Remove an account and everything stored for its owner'),
   defineEndpoint('Users', 'POST /users/{userId}/reset-link', {
     ...change,
     id: 'createResetLink',
