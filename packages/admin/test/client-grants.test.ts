@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { openTestStore } from '../../../tests/support/test-store.ts';
 import { newProviderTokens } from '../../store/testing/federation-samples.ts';
 import { createGrant, NOW, newAccount, newAccountLink, newTransaction } from '../../store/testing/samples.ts';
-import { listClientConnections } from '../src/operations/client-grants.ts';
+import { listClientConnections } from '../src/operations/grants.ts';
 
 it('reads none of the other grants of the users of a client', async () => {
   const store = await openTestStore(':memory:');

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { eventJson } from '../api/endpoints/events.ts';
 import { grantJson, grantSchema } from '../api/endpoints/grants.ts';
 import { describeClient } from '../operations/clients.ts';
-import { listEvents } from '../operations/events.ts';
+import { listEvents, listEventsOfTypes } from '../operations/events.ts';
 import { listUserGrants } from '../operations/grants.ts';
 import { explainCall, findPermittedUsers } from '../operations/policy/explain.ts';
 import { findReference, listRefusals, readReference } from '../operations/refusals.ts';
@@ -62,7 +62,7 @@ export const readingTools: readonly AdminTool[] = [
     async run({ admin }, { reference, ...about }) {
       if (reference !== undefined)
         return { events: (await findReference(admin.store, readReference(reference))).map(eventJson) };
-      const events = (await listRefusals(admin, about, FEW)).map(eventJson);
+      const events = (await listRefusals(admin.store, about, FEW)).map(eventJson);
       if (about.server === undefined || about.tool === undefined) return { events };
       const { decision, considered, notGrantable } = await explainCall(admin, {
         ...about,
@@ -141,10 +141,7 @@ export const readingTools: readonly AdminTool[] = [
         'key.*',
         'client.*',
       ];
-      const found = await Promise.all(
-        types.map(async (type) => (await listEvents(admin, { type, since }, '', MANY)).events),
-      );
-      const events = found.flat().toSorted((one, other) => (one.id < other.id ? 1 : -1));
+      const events = await listEventsOfTypes(admin.store, types, { since }, MANY);
       return { events: events.slice(0, MANY).map(eventJson), count: events.length };
     },
   }),
@@ -162,7 +159,7 @@ export const readingTools: readonly AdminTool[] = [
     },
     async run({ admin }, { hours, ...criteria }) {
       const since = Date.now() - hours * HOUR;
-      const { events } = await listEvents(admin, { ...criteria, since }, '', MANY);
+      const { events } = await listEvents(admin.store, { ...criteria, since }, '', MANY);
       return { events: events.map(eventJson) };
     },
   }),

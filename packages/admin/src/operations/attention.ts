@@ -141,7 +141,7 @@ const CLOCK_REASONS = /issued in the future|iat is missing or too far off/;
 /** Clients whose assertions or DPoP proofs had a time that cannot be, in the last day. */
 async function findLateClocks(admin: Administration): Promise<Attention | false> {
   const criteria = { type: 'request.rejected', since: Date.now() - DAY };
-  const { events } = await listEvents(admin, criteria, '', MAX_REJECTED, PATIENCE);
+  const { events } = await listEvents(admin.store, criteria, '', MAX_REJECTED, PATIENCE);
   const rejected = events.filter(({ details }) => CLOCK_REASONS.test(String(details['reason'])));
   const clients = new Set(rejected.flatMap(({ clientId }) => clientId ?? []));
   if (rejected.length < MIN_REJECTED) return false;
@@ -159,7 +159,7 @@ async function findUnverified(
   type: 'client.registered' | 'client.changed',
   matches: (event: AuditEventRecord) => boolean,
 ): Promise<readonly DescribedClient[]> {
-  const { events } = await listEvents(admin, { type, since: Date.now() - DAY }, '', MAX_APPS, PATIENCE);
+  const { events } = await listEvents(admin.store, { type, since: Date.now() - DAY }, '', MAX_APPS, PATIENCE);
   const ids = new Set(events.filter(matches).flatMap(({ clientId }) => clientId ?? []));
   const found = await Promise.all([...ids].map((id) => admin.clients.find(id)));
   return found

@@ -2,7 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
-import { createFilter, type EventCriteria, type EventFilter, searchSpans } from './search-events.ts';
+import {
+  createFilter,
+  type EventCriteria,
+  type EventFilter,
+  type SearchedStore,
+  searchSpans,
+} from './search-events.ts';
 import { idPrefixOf } from './statistics/event-time.ts';
 
 /** Milliseconds that one request may search by default; what it has found by then is a page. */
@@ -17,14 +23,14 @@ interface EventPage {
 
 /** The latest events that match before one. @param before empty: the latest of all */
 export async function listEvents(
-  { store }: Pick<Administration, 'store'>,
+  store: SearchedStore,
   criteria: EventCriteria,
   before: string,
   limit: number,
   patience: number = PATIENCE,
 ): Promise<EventPage> {
   const filter = await createFilter(criteria, store);
-  if (filter === null) {
+  if (filter === null || limit === 0) {
     const events = (await store.listLatestEvents(limit, before === '' ? undefined : before)).toReversed();
     return { events, before: events.length < limit ? null : (events.at(-1)?.id ?? null) };
   }
@@ -37,6 +43,20 @@ export async function listEvents(
     if (performance.now() > until) return { events: found, before: searched };
   }
   return { events: found, before: null };
+}
+
+/** The latest events of several types, the latest first. @param limit of each type */
+export async function listEventsOfTypes(
+  store: SearchedStore,
+  types: readonly string[],
+  criteria: Omit<EventCriteria, 'type'>,
+  limit: number,
+  patience?: number,
+): Promise<readonly AuditEventRecord[]> {
+  const pages = await Promise.all(
+    types.map((type) => listEvents(store, { ...criteria, type }, '', limit, patience)),
+  );
+  return pages.flatMap(({ events }) => events).toSorted((one, other) => (one.id < other.id ? 1 : -1));
 }
 
 /** Milliseconds between queries. */

@@ -1,9 +1,10 @@
 /** Entry point `operations`: what the API, the admin MCP server and the command line have in common. */
 export { allAccounts, enabledAccounts, findGroups, type Group, NO_LOCAL_ACCOUNTS } from './accounts.ts';
 export type { AdminSources } from './administration.ts';
-export { listClientConnections } from './client-grants.ts';
 export { compareLines } from './compare-lines.ts';
 export { waitingSince } from './deliveries.ts';
+export { listEvents } from './events.ts';
+export { listClientConnections } from './grants.ts';
 export { listAccess, type ServerAccess } from './policy/access.ts';
 export {
   createPolicyFinder,
@@ -26,7 +27,6 @@ export {
   createFilter,
   type EventCriteria,
   type EventFilter,
-  findLatest,
   type SearchedStore,
   searchBack,
 } from './search-events.ts';

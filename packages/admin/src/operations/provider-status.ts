@@ -3,17 +3,8 @@ import { isLoopbackHost } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { Administration, ConfiguredProvider } from './administration.ts';
 import { found, OperationError } from './errors.ts';
-import { listEvents } from './events.ts';
+import { listEventsOfTypes } from './events.ts';
 import { countProviderKeys, createReadDocument, readPublishedProvider } from './read-provider.ts';
-
-/** Milliseconds for which what was read is not read again. */
-const CHECK_AGE = 20_000;
-
-/** What is reachable. `null`: it publishes none. */
-interface ProviderCheck {
-  readonly metadata: 'reachable' | { readonly error: string } | null;
-  readonly keys: number | { readonly error: string } | null;
-}
 
 /** What the audit log has. Times are epoch milliseconds; `null`: nothing that a moment of search found. */
 export interface ProviderLogins {
@@ -21,12 +12,15 @@ export interface ProviderLogins {
   readonly lastFailure: { readonly at: number; readonly reason: string; readonly eventId: string } | null;
 }
 
-export interface ProviderStatus extends ProviderCheck, ProviderLogins {
-  readonly id: string;
-  readonly name: string;
-  readonly issuer: string;
-  readonly protocol: 'openid' | 'oauth';
-}
+type DescribedStatus = z.infer<typeof providerStatusSchema>;
+
+/** What can be reached now. */
+type ProviderCheck = Pick<DescribedStatus, 'metadata' | 'keys' | 'error'>;
+
+export interface ProviderStatus
+  extends Pick<DescribedStatus, 'id' | 'name' | 'issuer' | 'protocol'>,
+    ProviderCheck,
+    ProviderLogins {}
 
 /** What the status of providers is read with. */
 type StatusSources = Pick<Administration, 'identityProviders' | 'outbound' | 'store'>;
@@ -38,7 +32,7 @@ export async function listProviderStatus(admin: StatusSources): Promise<readonly
     admin.identityProviders.map(async (configured) => {
       const { id, name, provider } = configured;
       const { issuer, protocol } = provider;
-      const check = await checkOnce(admin, configured);
+      const check = await checkProvider(admin, configured);
       return { id, name, issuer, protocol, ...check, ...(logins.get(id) ?? NO_LOGINS) };
     }),
   );
@@ -66,36 +60,21 @@ export async function findProviderLogins(
   since: number = Date.now() - LATELY,
 ): Promise<ReadonlyMap<string, ProviderLogins>> {
   if (identityProviders.length === 0) return new Map();
-  const [succeeded = [], ...failed] = await Promise.all(
-    ['login.succeeded', 'federated_login.failed', 'identity_provider.failed'].map(
-      async (type) => (await listEvents({ store }, { type, since }, '', MAX_EVENTS, PATIENCE)).events,
-    ),
-  );
+  const types = ['login.succeeded', 'federated_login.failed', 'identity_provider.failed'];
+  const events = await listEventsOfTypes(store, types, { since }, MAX_EVENTS, PATIENCE);
   const logins = new Map<string, ProviderLogins>();
-  for (const { at, details } of succeeded) {
+  for (const { id: eventId, type, at, details } of events) {
     const id = String(details['identityProvider']);
-    if (!logins.has(id)) logins.set(id, { lastSuccess: at, lastFailure: null });
-  }
-  for (const { id: eventId, at, details } of failed.flat()) {
-    const id = String(details['identityProvider']);
-    const before = logins.get(id) ?? NO_LOGINS;
-    if (at <= (before.lastFailure?.at ?? 0)) continue;
-    logins.set(id, { ...before, lastFailure: { at, reason: String(details['reason']), eventId } });
+    const { lastSuccess, lastFailure } = logins.get(id) ?? NO_LOGINS;
+    const failure = { at, reason: String(details['reason']), eventId };
+    logins.set(
+      id,
+      type === 'login.succeeded'
+        ? { lastSuccess: lastSuccess ?? at, lastFailure }
+        : { lastSuccess, lastFailure: lastFailure ?? failure },
+    );
   }
   return logins;
-}
-
-const checks = new WeakMap<
-  ConfiguredProvider,
-  { readonly at: number; readonly check: Promise<ProviderCheck> }
->();
-
-function checkOnce(admin: StatusSources, provider: ConfiguredProvider): Promise<ProviderCheck> {
-  const known = checks.get(provider);
-  if (known !== undefined && Date.now() - known.at < CHECK_AGE) return known.check;
-  const check = checkProvider(admin, provider);
-  checks.set(provider, { at: Date.now(), check });
-  return check;
 }
 
 /** As the server reaches it: the issuer is the operator's choice, and may be in a private network. */
@@ -103,21 +82,19 @@ async function checkProvider(
   admin: Pick<Administration, 'outbound'>,
   { provider: { protocol, issuer } }: ConfiguredProvider,
 ): Promise<ProviderCheck> {
-  if (protocol === 'oauth') return { metadata: null, keys: null };
+  if (protocol === 'oauth') return { metadata: 'unused', keys: 'unused', error: null };
   const { hostname, origin } = new URL(issuer);
   const read = createReadDocument(admin, { loopback: isLoopbackHost(hostname), privateOrigins: [origin] });
+  let metadata: ProviderCheck['metadata'] = 'unreachable';
   try {
     const published = await readPublishedProvider(read, issuer);
-    const keys = await countProviderKeys(read, published).catch(toError);
-    return { metadata: 'reachable', keys };
+    metadata = 'reachable';
+    await countProviderKeys(read, published);
+    return { metadata, keys: 'reachable', error: null };
   } catch (error) {
-    return { metadata: toError(error), keys: null };
+    if (!(error instanceof OperationError)) throw error;
+    return { metadata, keys: metadata === 'reachable' ? 'unreachable' : 'unused', error: error.message };
   }
-}
-
-function toError(error: unknown): { readonly error: string } {
-  if (error instanceof OperationError) return { error: error.message };
-  throw error;
 }
 
 const time = () => z.string().nullable().describe('ISO 8601, in UTC; null: none found lately');
@@ -139,22 +116,16 @@ export const providerStatusSchema = z
   .meta({ id: 'IdentityProviderStatus' });
 
 /** As the API and the command line show it. */
-export function describeProviderStatus(status: ProviderStatus): z.infer<typeof providerStatusSchema> {
-  const { metadata, keys, lastSuccess, lastFailure, ...about } = status;
-  const isoOrNull = (at: number | undefined | null) => (at == null ? null : new Date(at).toISOString());
-  const stateOf = (one: typeof metadata | typeof keys) => {
-    if (one === null) return 'unused';
-    return typeof one === 'object' ? 'unreachable' : 'reachable';
-  };
-  const errorOf = (one: typeof metadata | typeof keys) =>
-    typeof one === 'object' ? (one?.error ?? null) : null;
+export function describeProviderStatus({
+  lastSuccess,
+  lastFailure,
+  ...about
+}: ProviderStatus): DescribedStatus {
+  const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return {
     ...about,
-    metadata: stateOf(metadata),
-    keys: stateOf(keys),
-    error: errorOf(metadata) ?? errorOf(keys),
     lastSuccessAt: isoOrNull(lastSuccess),
-    lastFailureAt: isoOrNull(lastFailure?.at),
+    lastFailureAt: isoOrNull(lastFailure?.at ?? null),
     lastFailure: lastFailure?.reason ?? null,
   };
 }

@@ -1,6 +1,8 @@
 /** What lately happened of a user, a client or a grant, counted by the day, as far as a moment of search reaches. */
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
-import { createFilter, type EventCriteria, searchSpans } from './search-events.ts';
+import { listEvents } from './events.ts';
+import type { EventCriteria } from './search-events.ts';
 import { timeOfId } from './statistics/event-time.ts';
 import { addSteps, beginOf } from './statistics/steps.ts';
 
@@ -30,32 +32,26 @@ export async function countRecentActivity(
 ): Promise<RecentActivity> {
   const end = addSteps('day', beginOf('day', Date.now()), 1);
   const begin = addSteps('day', end, -DAYS);
-  const counted = new Map<number, { calls: number; refused: number; others: number }>();
-  const filter = await createFilter({ ...criteria, since: begin }, store);
-  let searchedTo = begin;
-  let count = 0;
-  const until = performance.now() + PATIENCE;
-  if (filter !== null) {
-    for await (const { events, searched } of searchSpans(store, filter.search, { since: begin })) {
-      for (const event of events.filter(filter.matches)) {
-        const day = beginOf('day', event.at);
-        const counts = counted.get(day) ?? { calls: 0, refused: 0, others: 0 };
-        counted.set(day, counts);
-        if (event.type !== 'call.finished') counts.others += 1;
-        else if (event.details['decision'] === 'allowed') counts.calls += 1;
-        else counts.refused += 1;
-      }
-      count += events.length;
-      searchedTo = timeOfId(searched);
-      if (performance.now() > until || count > MAX_EVENTS) break;
-      searchedTo = begin;
-    }
-  }
+  const { events, before: searched } = await listEvents(
+    store,
+    { ...criteria, since: begin },
+    '',
+    MAX_EVENTS,
+    PATIENCE,
+  );
+  const since = searched === null ? null : timeOfId(searched);
+  const byDay = Map.groupBy(events, ({ at }) => beginOf('day', at));
   const days = Array.from({ length: DAYS }, (_, index) => {
     const from = addSteps('day', begin, index);
     const before = addSteps('day', from, 1);
-    const none = before > searchedTo ? { calls: 0, refused: 0, others: 0 } : null;
-    return { from, before, counts: counted.get(from) ?? none };
+    const isSearched = before > (since ?? begin);
+    return { from, before, counts: isSearched ? countDay(byDay.get(from) ?? []) : null };
   });
-  return { days, since: searchedTo <= begin ? null : searchedTo };
+  return { days, since };
+}
+
+function countDay(events: readonly AuditEventRecord[]): NonNullable<ActiveDay['counts']> {
+  const calls = events.filter(({ type }) => type === 'call.finished');
+  const allowed = calls.filter(({ details }) => details['decision'] === 'allowed').length;
+  return { calls: allowed, refused: calls.length - allowed, others: events.length - calls.length };
 }

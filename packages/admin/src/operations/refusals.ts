@@ -1,8 +1,7 @@
 /** Finds out why something was refused: by the reference code of an error page, or by whom and what it was about. */
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
-import type { Administration } from './administration.ts';
-import { listEvents } from './events.ts';
-import { type EventCriteria, type SearchedStore, searchBack } from './search-events.ts';
+import { listEvents, listEventsOfTypes } from './events.ts';
+import type { EventCriteria, SearchedStore } from './search-events.ts';
 
 /** Events of one authorization transaction, and of one kind of refusal, at most. */
 const MAX_EVENTS = 1_000;
@@ -20,13 +19,10 @@ export async function findReference(
   store: SearchedStore,
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
-  const found: AuditEventRecord[] = [];
-  for await (const page of searchBack(store, { ...ANY, details: { reference } }))
-    found.unshift(...page.filter(({ details }) => details['reference'] === reference));
-  return withTransactions(store, found);
+  const all = Number.POSITIVE_INFINITY;
+  const { events } = await listEvents(store, { reference }, '', all, all);
+  return withTransactions(store, events.toReversed());
 }
-
-const ANY = { type: null, clientId: null, accountId: null, grantId: null };
 
 /** Groups the events by transaction: what the client requested, and how far it got. */
 async function withTransactions(
@@ -41,20 +37,13 @@ async function withTransactions(
 
 /** The latest refusals that match all that is given, the latest first. */
 export async function listRefusals(
-  admin: Administration,
-  { server, tool, ...who }: Pick<EventCriteria, 'user' | 'client' | 'server' | 'tool'>,
+  store: SearchedStore,
+  criteria: Pick<EventCriteria, 'user' | 'client' | 'server' | 'tool'>,
   limit: number,
 ): Promise<readonly AuditEventRecord[]> {
-  const types =
-    server === undefined && tool === undefined ? ['call.finished', 'request.rejected'] : ['call.finished'];
-  const found = await Promise.all(
-    types.map(
-      async (type) => (await listEvents(admin, { ...who, server, tool, type }, '', MAX_EVENTS)).events,
-    ),
-  );
-  return found
-    .flat()
-    .filter(({ details }) => details['decision'] !== 'allowed')
-    .toSorted((one, other) => (one.id < other.id ? 1 : -1))
-    .slice(0, limit);
+  const { server, tool } = criteria;
+  const isOfCall = server !== undefined || tool !== undefined;
+  const types = isOfCall ? ['call.finished'] : ['call.finished', 'request.rejected'];
+  const events = await listEventsOfTypes(store, types, criteria, MAX_EVENTS);
+  return events.filter(({ details }) => details['decision'] !== 'allowed').slice(0, limit);
 }

@@ -109,22 +109,6 @@ const LEAST_SPAN = 60_000;
 /** Sorts after every identifier. */
 export const END = '~';
 
-/** The latest events that match, oldest first. Reads back as far as necessary. */
-export async function findLatest(
-  store: SearchedStore,
-  limit: number,
-  filter: EventFilter | null,
-  since = 0,
-): Promise<readonly AuditEventRecord[]> {
-  if (limit === 0 || filter === null) return store.listLatestEvents(limit);
-  const found: AuditEventRecord[] = [];
-  for await (const page of searchBack(store, filter.search, since)) {
-    found.unshift(...page.filter(filter.matches));
-    if (found.length >= limit) break;
-  }
-  return found.slice(-limit);
-}
-
 /** Searches the log from its end: pages of matching events, the latest first, until a time. @param since epoch milliseconds */
 export async function* searchBack(
   store: SearchedStore,

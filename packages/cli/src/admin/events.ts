@@ -4,9 +4,9 @@ import {
   createFilter,
   type EventCriteria,
   type EventFilter,
-  findLatest,
   findReference,
   idPrefixOf,
+  listEvents,
   readReference,
   type SearchedStore,
 } from '@portcullis/admin/operations';
@@ -106,11 +106,13 @@ function explainEmpty({ flow, reference }: Flags): readonly string[] {
 
 async function findPast(
   store: SearchedStore,
-  { flow, reference, last, since }: Flags,
+  flags: Flags,
   filter: EventFilter | null,
 ): Promise<readonly AuditEventRecord[]> {
+  const { flow, reference, last } = flags;
   if (reference !== undefined) return findReference(store, readReference(reference));
-  if (flow === undefined) return findLatest(store, last, filter, since);
+  if (flow === undefined)
+    return (await listEvents(store, flags, '', last, Number.POSITIVE_INFINITY)).events.toReversed();
   const events = await store.listTransactionEvents(flow, MAX_EVENTS);
   return filter === null ? events : events.filter(filter.matches);
 }

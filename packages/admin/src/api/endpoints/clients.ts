@@ -1,6 +1,5 @@
 /** `/clients`: registered, added and configured clients. */
 import * as z from 'zod';
-import { listClientConnections } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
   changeClientState,
@@ -13,6 +12,7 @@ import {
   SECRET_OVERLAP,
   updateClientMetadata,
 } from '../../operations/clients.ts';
+import { listClientConnections } from '../../operations/grants.ts';
 import { optionalTimeSchema, timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';

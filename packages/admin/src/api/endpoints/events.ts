@@ -45,7 +45,7 @@ export const eventEndpoints: readonly Endpoint[] = [
     response: pageOf(eventSchema, 'EventPage'),
     async handle({ admin, query: { cursor, limit, since, ...others } }) {
       const wanted = { ...others, since: since === undefined ? undefined : Date.parse(since) };
-      const { events, before } = await listEvents(admin, wanted, readCursor(cursor), limit);
+      const { events, before } = await listEvents(admin.store, wanted, readCursor(cursor), limit);
       return { items: events.map(eventJson), next: writeCursor(before) };
     },
   }),

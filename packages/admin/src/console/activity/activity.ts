@@ -49,7 +49,7 @@ async function showEvents(request: ConsoleRequest): Promise<ConsolePage> {
   const filter = readFilter(query);
   const end = filter.until === null ? '' : idPrefixOf(filter.until);
   const { events, before } = await listEvents(
-    admin,
+    admin.store,
     criteriaOf(filter),
     filter.before || end,
     LIMIT,

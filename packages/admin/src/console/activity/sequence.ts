@@ -65,7 +65,9 @@ async function findEvents({ admin, query }: ConsoleRequest): Promise<readonly Au
     ? await admin.store.listTransactionEvents(transaction.slice(0, 200), MAX_EVENTS)
     : [];
   const grantId = grant || first.map((event) => event.grantId).find((id) => id !== null);
-  const later = grantId ? (await listEvents(admin, { grant: grantId }, '', MAX_EVENTS, PATIENCE)).events : [];
+  const later = grantId
+    ? (await listEvents(admin.store, { grant: grantId }, '', MAX_EVENTS, PATIENCE)).events
+    : [];
   const started = transaction ? [] : await startOf(later, admin.store);
   const all = new Map([...first, ...started, ...later].map((event) => [event.id, event]));
   if (all.size === 0)

@@ -2,7 +2,6 @@
 import { html } from '@portcullis/authorization-server/pages';
 import { isLoopbackHost } from '@portcullis/protocol';
 import type { Administration } from '../../operations/administration.ts';
-import { countClientAccess } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
   changeClientState,
@@ -13,6 +12,7 @@ import {
   rotateClientSecret,
 } from '../../operations/clients.ts';
 import { OperationError } from '../../operations/errors.ts';
+import { countClientAccess } from '../../operations/grants.ts';
 import { type Action, type ActionPage, defineAction } from '../action.ts';
 import { checkExpected, doneAt, undoableAt } from '../done.ts';
 import { appAction, links } from '../links.ts';

@@ -1,7 +1,7 @@
 /** The page of an app: what it says of itself, who allowed it what, and what an operator can change. */
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
-import { listClientConnections } from '../../operations/client-grants.ts';
 import { type DescribedClient, describeClient, metadataHashOf } from '../../operations/clients.ts';
+import { listClientConnections } from '../../operations/grants.ts';
 import { doneNotice } from '../done.ts';
 import { appAction, links } from '../links.ts';
 import { appName, permissionsOf, serverOf } from '../names.ts';

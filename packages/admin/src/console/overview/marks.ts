@@ -1,7 +1,7 @@
 /** What plots mark: starts and reloads of the server, rotations of keys, changes by operators. */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
-import { listEvents } from '../../operations/events.ts';
+import { listEventsOfTypes } from '../../operations/events.ts';
 import { links } from '../links.ts';
 import { formatMinute } from '../ui/parts.ts';
 import type { PlotMark } from './plot.ts';
@@ -19,10 +19,8 @@ export async function findMarks(
   points: readonly Pick<Point, 'from' | 'before'>[],
 ): Promise<readonly PlotMark[]> {
   const [begin, end] = [points[0]?.from ?? 0, points.at(-1)?.before ?? 1];
-  const found = await Promise.all(
-    TYPES.map((type) => listEvents(admin, { type, since: begin }, '', MAX_OF_TYPE, PATIENCE)),
-  );
-  const marked = found.flatMap(({ events }) => events).toSorted((one, other) => one.at - other.at);
+  const latest = await listEventsOfTypes(admin.store, TYPES, { since: begin }, MAX_OF_TYPE, PATIENCE);
+  const marked = latest.toReversed();
   return marked.map((event, index) => ({
     label: `${labelOf(event, marked.slice(0, index))} at ${formatMinute(event.at).slice(5)}`,
     letter: String.fromCodePoint(0x41 + index),

@@ -30,61 +30,41 @@ export async function serverPlots(admin: Administration, { path }: GatewayServer
 const MAX_CALLS = 500;
 const PATIENCE = 80;
 
-/** A user, if the client does not act for itself, and a client. */
-interface RecentCaller {
-  readonly accountId: string | null;
-  readonly clientId: string;
-  /** Of the calls that were read. */
-  readonly calls: number;
-  readonly refused: number;
-  /** Epoch milliseconds. */
-  readonly lastAt: number;
-}
-
-/** The callers of the last day, the latest first. */
-async function findRecentCallers(admin: Administration, server: string): Promise<readonly RecentCaller[]> {
-  const criteria = { type: 'call.finished', server, since: Date.now() - DAY };
-  const { events } = await listEvents(admin, criteria, '', MAX_CALLS, PATIENCE);
-  const callers = new Map<string, RecentCaller>();
-  for (const { accountId, clientId, at, details } of events) {
-    if (clientId === null) continue;
-    const key = JSON.stringify([accountId, clientId]);
-    const before = callers.get(key) ?? { accountId, clientId, calls: 0, refused: 0, lastAt: at };
-    const refused = before.refused + (details['decision'] === 'allowed' ? 0 : 1);
-    callers.set(key, { ...before, calls: before.calls + 1, refused });
-  }
-  return [...callers.values()];
-}
-
-/** Who called it in the last day. */
+/** Who called it in the last day, the latest first. */
 export async function serverUse(admin: Administration, server: GatewayServer): Promise<Markup> {
-  const callers = await findRecentCallers(admin, server.path);
-  if (callers.length === 0)
+  const criteria = { type: 'call.finished', server: server.path, since: Date.now() - DAY };
+  const { events } = await listEvents(admin.store, criteria, '', MAX_CALLS, PATIENCE);
+  const calls = events.filter(({ clientId }) => clientId !== null);
+  if (calls.length === 0)
     return section(
       'Who uses it',
       empty('No call in the last day', 'Users and apps appear here with their calls.'),
     );
-  const clients = callers.map(({ clientId }) => clientId);
-  const accounts = callers.flatMap(({ accountId }) => accountId ?? []);
+  const clients = calls.flatMap(({ clientId }) => clientId ?? []);
+  const accounts = calls.flatMap(({ accountId }) => accountId ?? []);
   const [names, emails] = await Promise.all([findAppNames(admin, clients), findEmails(admin, accounts)]);
-  const shown = callers.map(({ accountId, clientId, ...rest }) => ({
-    ...rest,
-    user:
-      accountId === null
-        ? null
-        : { id: accountId, label: emails.get(accountId) ?? accountId, href: links.user(accountId) },
-    app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
-  }));
+  const callers = Map.groupBy(calls, ({ accountId, clientId }) => JSON.stringify([accountId, clientId]));
+  const shown = [...callers].map(([key, own]) => {
+    const [accountId, clientId] = JSON.parse(key) as readonly [string | null, string];
+    return {
+      own,
+      user:
+        accountId === null
+          ? null
+          : { id: accountId, label: emails.get(accountId) ?? accountId, href: links.user(accountId) },
+      app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
+    };
+  });
   const node = { id: server.path, label: server.name, href: null };
   const relations: readonly Relation[] = shown.map(({ user, app }) => ({ user, app, server: node }));
   const rows = shown
     .slice(0, 20)
-    .map(({ user, app, calls, refused, lastAt }) => [
+    .map(({ user, app, own }) => [
       user === null ? 'the app itself' : html`<a href="${user.href}"><bdi>${user.label}</bdi></a>`,
       html`<a href="${app.href}"><bdi>${app.label}</bdi></a>`,
-      formatCount(calls),
-      formatCount(refused),
-      time(Math.floor(lastAt / 1000), admin.clock()),
+      formatCount(own.length),
+      formatCount(own.filter(({ details }) => details['decision'] !== 'allowed').length),
+      time(Math.floor(Math.max(...own.map(({ at }) => at)) / 1000), admin.clock()),
     ]);
   return section(
     'Who uses it',

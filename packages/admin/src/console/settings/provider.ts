@@ -4,7 +4,7 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type ProviderStatus, showProviderStatus } from '../../operations/provider-status.ts';
 import { links } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
-import { copyText, countOf, facts, section, tag, time } from '../ui/parts.ts';
+import { copyText, facts, section, tag, time } from '../ui/parts.ts';
 
 export const providerPage: ConsoleRoute = definePage(
   `${links.settings}/providers/{providerId}`,
@@ -19,8 +19,9 @@ export const providerPage: ConsoleRoute = definePage(
 ${section(
   'Now',
   facts([
-    ['Metadata', metadataState(status)],
-    ['Keys', keyState(status)],
+    ['Metadata', STATES[status.metadata] ?? 'not published: its endpoints are configured'],
+    ['Keys', STATES[status.keys] ?? (status.metadata === 'unused' ? 'not used' : 'not known')],
+    ['Error', status.error && html`<bdi>${status.error}</bdi>`],
   ]),
 )}
 ${section(
@@ -51,14 +52,9 @@ ${section(
   },
 );
 
-function metadataState({ metadata }: ProviderStatus): Markup {
-  if (metadata === null) return html`not published: its endpoints are configured`;
-  if (metadata === 'reachable') return tag('Reachable', 'good');
-  return html`${tag('Unreachable', 'bad')} <bdi>${metadata.error}</bdi>`;
-}
-
-function keyState({ keys, metadata }: ProviderStatus): Markup {
-  if (keys === null) return html`${metadata === null ? 'not used' : 'not known'}`;
-  if (typeof keys === 'number') return html`${tag('Reachable', 'good')} ${countOf(keys, 'key')}`;
-  return html`${tag('Unreachable', 'bad')} <bdi>${keys.error}</bdi>`;
-}
+/** An unused one is described in words. */
+const STATES: Readonly<Record<ProviderStatus['keys'], Markup | null>> = {
+  reachable: tag('Reachable', 'good'),
+  unreachable: tag('Unreachable', 'bad'),
+  unused: null,
+};
