@@ -99,7 +99,7 @@ export {
   parseChallenges,
 } from './messages/challenge.ts';
 export { DEVICE_CODE, type DeviceAuthorizationResponse } from './messages/device-authorization.ts';
-export { ID_JAG_PROFILE, ID_JAG_TYPE, JWT_BEARER, readJwtBearerRequest } from './messages/jwt-bearer.ts';
+export { ID_JAG_PROFILE, ID_JAG_TYPE, JWT_BEARER } from './messages/jwt-bearer.ts';
 export {
   AROUND_OPERATIONS,
   type McpOperation,
@@ -126,9 +126,9 @@ export {
   authorizationCodeForm,
   type GrantType,
   grantForm,
+  type RequestedAccess,
   readAuthorizationCodeRequest,
-  readClientCredentialsRequest,
-  readRefreshRequest,
+  readRequestedAccess,
   refreshForm,
 } from './messages/token-request.ts';
 export type { TokenResponse } from './messages/token-response.ts';

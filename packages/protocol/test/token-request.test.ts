@@ -3,9 +3,8 @@ import {
   authorizationCodeForm,
   grantForm,
   readAuthorizationCodeRequest,
-  readClientCredentialsRequest,
   readParameters,
-  readRefreshRequest,
+  readRequestedAccess,
   refreshForm,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
@@ -101,72 +100,35 @@ describe('readAuthorizationCodeRequest', () => {
   });
 });
 
-describe('readRefreshRequest', () => {
+describe('readRequestedAccess', () => {
   it.each([
     {
-      description: 'readRefreshRequest accepts a request for everything that was granted',
-      given: 'refresh_token=r',
-      expect: { refreshToken: 'r', scopes: null, resources: [] },
-    },
-    {
-      description: 'readRefreshRequest accepts a request for fewer scopes',
-      given: 'refresh_token=r&scope=a+b&resource=https%3A%2F%2Fa.example',
-      expect: { refreshToken: 'r', scopes: ['a', 'b'], resources: ['https://a.example'] },
-    },
-    {
-      description: 'readRefreshRequest reads an empty scope as absent',
-      given: 'refresh_token=r&scope=',
-      expect: { refreshToken: 'r', scopes: null, resources: [] },
-    },
-    {
-      description: '[AS-TOK-69] readRefreshRequest rejects a missing refresh token',
-      given: '',
-      expect: 'invalid_request',
-    },
-    {
-      description: '[AS-TOK-63] readRefreshRequest rejects two refresh tokens',
-      given: 'refresh_token=a&refresh_token=b',
-      expect: 'invalid_request',
-    },
-    {
-      description: '[AS-TOK-70] readRefreshRequest rejects a malformed scope',
-      given: 'refresh_token=r&scope=%22',
-      expect: 'invalid_scope',
-    },
-  ])('$description', ({ given, expect: expected }) => {
-    expect(answerOf(() => readRefreshRequest(readParameters(given)))).toEqual(expected);
-  });
-});
-
-describe('readClientCredentialsRequest', () => {
-  it.each([
-    {
-      description: 'readClientCredentialsRequest accepts a request for the default scopes of the client',
+      description: 'readRequestedAccess accepts a request for everything that may be granted',
       given: '',
       expect: { scopes: null, resources: [] },
     },
     {
-      description: 'readClientCredentialsRequest accepts named scopes',
-      given: 'scope=a',
-      expect: { scopes: ['a'], resources: [] },
+      description: 'readRequestedAccess accepts named scopes and a resource',
+      given: 'scope=a+b&resource=https%3A%2F%2Fa.example',
+      expect: { scopes: ['a', 'b'], resources: ['https://a.example'] },
     },
     {
-      description: 'readClientCredentialsRequest accepts a resource',
-      given: 'resource=x',
-      expect: { scopes: null, resources: ['x'] },
+      description: 'readRequestedAccess reads an empty scope as absent',
+      given: 'scope=',
+      expect: { scopes: null, resources: [] },
     },
     {
-      description: '[AS-TOK-70] readClientCredentialsRequest rejects a malformed scope',
+      description: '[AS-TOK-70] readRequestedAccess rejects a malformed scope',
       given: 'scope=a%5Cb',
       expect: 'invalid_scope',
     },
     {
-      description: '[AS-TOK-63] readClientCredentialsRequest rejects two scope parameters',
+      description: '[AS-TOK-63] readRequestedAccess rejects two scope parameters',
       given: 'scope=a&scope=b',
       expect: 'invalid_request',
     },
   ])('$description', ({ given, expect: expected }) => {
-    expect(answerOf(() => readClientCredentialsRequest(readParameters(given)))).toEqual(expected);
+    expect(answerOf(() => readRequestedAccess(readParameters(given)))).toEqual(expected);
   });
 });
 
@@ -237,11 +199,9 @@ describe('forms', () => {
           { grant_type: 'refresh_token', refresh_token: secret },
           { resource, scopes: ['a'] },
         );
-        expect(readRefreshRequest(readParameters(refresh.toString()))).toEqual({
-          refreshToken: secret,
-          scopes: ['a'],
-          resources,
-        });
+        const sent = readParameters(refresh.toString());
+        expect(sent.one('refresh_token')).toBe(secret === '' ? undefined : secret);
+        expect(readRequestedAccess(sent)).toEqual({ scopes: ['a'], resources });
       }),
     );
   });

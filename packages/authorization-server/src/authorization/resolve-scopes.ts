@@ -4,6 +4,7 @@ import {
   impliedScopes,
   intersectScopes,
   OAuthError,
+  type RequestedAccess,
   readScopes,
   type ScopeHierarchy,
   type Scopes,
@@ -28,7 +29,7 @@ export interface ResolvedScopes {
 export function resolveScopes(
   options: Pick<PipelineOptions, 'resources' | 'registration'>,
   client: ResolvedClient,
-  requested: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
+  requested: RequestedAccess,
 ): ResolvedScopes {
   const resource = resolveResource(options.resources, requested.resources);
   const offered = Object.keys(resource.scopes);

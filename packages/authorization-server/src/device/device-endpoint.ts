@@ -4,7 +4,7 @@ import {
   DEVICE_CODE,
   type DeviceAuthorizationResponse,
   OAuthError,
-  readRequestedScopes,
+  readRequestedAccess,
 } from '@portcullis/protocol';
 import type { AuthorizationContext } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
@@ -42,8 +42,7 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       }
       await checkRateLimit(siteOf(connection));
       // As in an authorization request, so that the client learns of an error before its user.
-      const requested = { resources: form.all('resource'), scopes: readRequestedScopes(form.one('scope')) };
-      const { resource, scopes } = resolveScopes(options, client, requested);
+      const { resource, scopes } = resolveScopes(options, client, readRequestedAccess(form));
       const deviceCode = newSecret();
       const userCode = await save(deviceCode, {
         clientId: client.id,

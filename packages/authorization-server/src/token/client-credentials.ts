@@ -1,11 +1,5 @@
 /** The client credentials grant: a confidential client obtains access tokens for itself, without a user. */
-import {
-  findResource,
-  OAuthError,
-  readClientCredentialsRequest,
-  readScopes,
-  type Scopes,
-} from '@portcullis/protocol';
+import { findResource, OAuthError, readRequestedAccess, readScopes, type Scopes } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
@@ -30,7 +24,7 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
     }
     const charging = checkRateLimit(client.id);
     if (charging !== undefined) await charging;
-    const request = readClientCredentialsRequest(form);
+    const request = readRequestedAccess(form);
     const [named = served[0]] = request.resources.map((resource) => findResource(served, resource));
     const definition = resources.get(named ?? '');
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');

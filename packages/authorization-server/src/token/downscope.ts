@@ -1,5 +1,11 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
-import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
+import {
+  findResource,
+  missingScopes,
+  OAuthError,
+  type RequestedAccess,
+  type Scopes,
+} from '@portcullis/protocol';
 import { withinMaximumScope } from '../authorization/resolve-scopes.ts';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
@@ -11,13 +17,6 @@ export interface GrantedAccess {
   /** At least one; a request that names none means the first. */
   readonly resources: readonly string[];
   readonly scopes: Scopes;
-}
-
-/** The access requested by a token request. */
-export interface RequestedAccess {
-  readonly resources: readonly string[];
-  /** `null`: all granted scopes. */
-  readonly scopes: Scopes | null;
 }
 
 /** The access of one token: one resource as its audience, and scopes that the resource defines. */

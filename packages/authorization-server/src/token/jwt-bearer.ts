@@ -7,7 +7,7 @@ import {
   JWT_BEARER,
   matchResource,
   OAuthError,
-  readJwtBearerRequest,
+  readRequestedAccess,
   readScopes,
   type Scopes,
   type VerifiedProof,
@@ -45,8 +45,9 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
   const findUser = createFindAssertedUser(context);
   const verify = createLazyVerifier(context);
   return async (client, form, connection, proof) => {
-    const request = readJwtBearerRequest(form);
-    const assertion = await verify(request.assertion, [...assertionIssuers, ...workloadOf(client)]);
+    const text = form.required('assertion');
+    const request = readRequestedAccess(form);
+    const assertion = await verify(text, [...assertionIssuers, ...workloadOf(client)]);
     const entry = chooseEntry(assertion, client);
     checkRestrictions(assertion, entry);
     checkKey(assertion.claims['cnf'], proof);
@@ -60,7 +61,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     await checkGranted(context, recipient, granted, access);
     // Point of no return: the proof is used, and then the assertion. A proof that was used before uses no assertion up.
     await proof?.consume();
-    await consume(context, request.assertion, assertion, entry);
+    await consume(context, text, assertion, entry);
     const now = clock();
     const accountId = user === null ? null : await user.save();
     const grantId =

@@ -1,7 +1,7 @@
 /** The refresh token grant: rotates refresh tokens, returns the same successor to retries, and revokes the family on reuse. */
 import {
   OAuthError,
-  readRefreshRequest,
+  readRequestedAccess,
   temporarilyUnavailable,
   type VerifiedProof,
 } from '@portcullis/protocol';
@@ -46,7 +46,7 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
     const isBound = bindsToken(form.one('token_type'), client);
     const charging = checkRateLimit(grant.id);
     if (charging !== undefined) await charging;
-    const access = await downscopeGrant(context, client, grant, readRefreshRequest(form));
+    const access = await downscopeGrant(context, client, grant, readRequestedAccess(form));
     const holder = {
       subject: grant.accountId,
       clientId: client.id,

@@ -16,31 +16,20 @@ export type GrantType =
   | typeof JWT_BEARER
   | typeof DEVICE_CODE;
 
-/** Parameters that all grant types share. */
-interface ResourceParameters {
+/** The access that a request of any grant type may name. */
+export interface RequestedAccess {
   /** Every `resource`, as sent. */
   readonly resources: readonly string[];
+  /** `null`: all that may be granted, or the server's default. */
+  readonly scopes: Scopes | null;
 }
 
 /** A request of the authorization code grant. @see RFC 6749 §4.1.3, RFC 7636 §4.5 */
-export interface AuthorizationCodeRequest extends ResourceParameters {
+export interface AuthorizationCodeRequest extends Pick<RequestedAccess, 'resources'> {
   readonly code: string;
   readonly codeVerifier: string;
   /** OAuth 2.0 clients send it, OAuth 2.1 clients omit it. */
   readonly redirectUri: string | undefined;
-}
-
-/** A request of the refresh token grant. @see RFC 6749 §6 */
-export interface RefreshRequest extends ResourceParameters {
-  readonly refreshToken: string;
-  /** `null`: all granted scopes. */
-  readonly scopes: Scopes | null;
-}
-
-/** A request of the client credentials grant. @see RFC 6749 §4.4.2 */
-export interface ClientCredentialsRequest extends ResourceParameters {
-  /** `null`: the server's default for this client. */
-  readonly scopes: Scopes | null;
 }
 
 /**
@@ -62,20 +51,8 @@ export function readAuthorizationCodeRequest(parameters: Parameters): Authorizat
   };
 }
 
-/**
- * Parses a request of the refresh token grant. @throws OAuthError `invalid_request` or `invalid_scope` @see RFC 6749
- * §6
- */
-export function readRefreshRequest(parameters: Parameters): RefreshRequest {
-  return {
-    refreshToken: parameters.required('refresh_token'),
-    scopes: readRequestedScopes(parameters.one('scope')),
-    resources: parameters.all('resource'),
-  };
-}
-
-/** Parses a request of the client credentials grant. @throws OAuthError `invalid_scope` @see RFC 6749 §4.4.2 */
-export function readClientCredentialsRequest(parameters: Parameters): ClientCredentialsRequest {
+/** Parses `scope` and `resource`. @throws OAuthError `invalid_scope` @see RFC 6749 §3.3, RFC 8707 §2 */
+export function readRequestedAccess(parameters: Parameters): RequestedAccess {
   return { scopes: readRequestedScopes(parameters.one('scope')), resources: parameters.all('resource') };
 }
 
