@@ -1,5 +1,5 @@
 /** DPoP: keys, proofs of possession for each request, and the newest nonce of each server. */
-import { base64url } from '@portcullis/protocol';
+import { encodeBase64url } from '@portcullis/protocol';
 import { type ClientSigningKey, type PrivateEcJwk, readSigningKey, signClientJwt } from './signing-key.ts';
 
 /** Signature algorithm of all DPoP keys. */
@@ -56,7 +56,9 @@ export async function createDpopProof(key: PrivateEcJwk, input: DpopProofInput):
 }
 
 async function hashToken(token: string): Promise<string> {
-  return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token))));
+  return encodeBase64url(
+    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token))),
+  );
 }
 
 export type DpopNonceCache = ReturnType<typeof createDpopNonceCache>;

@@ -1,5 +1,5 @@
 /** The client's private keys for client assertions and DPoP proofs, with WebCrypto alone. */
-import { base64url } from '@portcullis/protocol';
+import { encodeBase64url } from '@portcullis/protocol';
 import { ClientError } from './errors.ts';
 
 /** A private P-256 key as a JWK, stored beside the token that is bound to it. */
@@ -83,7 +83,7 @@ export async function signClientJwt(
   const [, parameters] = ALGORITHMS[key.algorithm];
   const signed = `${encodeJson({ alg: key.algorithm, ...header })}.${encodeJson(claims)}`;
   const signature = await crypto.subtle.sign(parameters, key.key, new TextEncoder().encode(signed));
-  return `${signed}.${base64url(new Uint8Array(signature))}`;
+  return `${signed}.${encodeBase64url(new Uint8Array(signature))}`;
 }
 
 function isAlgorithm(text: string): text is ClientSigningAlgorithm {
@@ -91,7 +91,7 @@ function isAlgorithm(text: string): text is ClientSigningAlgorithm {
 }
 
 function encodeJson(value: unknown): string {
-  return base64url(new TextEncoder().encode(JSON.stringify(value)));
+  return encodeBase64url(new TextEncoder().encode(JSON.stringify(value)));
 }
 
 function decodePem(pem: string): Uint8Array<ArrayBuffer> {

@@ -48,7 +48,6 @@ export {
 export {
   decodeBase64url,
   encodeBase64url,
-  encodeBase64url as base64url,
   isBase64url,
 } from './jose/base64url.ts';
 export { parseJsonSegment } from './jose/json-segment.ts';

@@ -32,7 +32,7 @@ const DANGEROUS_SCHEMES: ReadonlySet<string> = new Set([
 const LONGEST = 2000;
 
 /** Parameters of the authorization response, which must not occur in the registered query as well. */
-const RESPONSE_PARAMETERS: readonly string[] = [
+export const RESPONSE_PARAMETERS: readonly string[] = [
   'code',
   'state',
   'iss',

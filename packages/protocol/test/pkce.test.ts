@@ -1,6 +1,11 @@
 /** PKCE: the syntax of code verifiers and code challenges, and the derivation of one from the other. */
 import { hash } from 'node:crypto';
-import { base64url, deriveCodeChallenge, isCodeChallenge, verifyCodeVerifier } from '@portcullis/protocol';
+import {
+  deriveCodeChallenge,
+  encodeBase64url,
+  isCodeChallenge,
+  verifyCodeVerifier,
+} from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isCodeVerifier } from '../src/pkce.ts';
@@ -84,7 +89,7 @@ describe('for all verifiers', () => {
   it('base64url encoding agrees with that of the platform', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
-        expect(base64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'));
+        expect(encodeBase64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'));
       }),
     );
   });

@@ -2,9 +2,9 @@
 import {
   type AuthenticationRequirement,
   authorizationRequestUrl,
-  base64url,
   CODE_CHALLENGE_METHOD,
   deriveCodeChallenge,
+  encodeBase64url,
   readSecureUrl,
   type Scopes,
 } from '@portcullis/protocol';
@@ -128,8 +128,8 @@ export async function authorizationRequest(input: AuthorizationRequestInput): Pr
   const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = input;
   requireRequestSupport(discovery);
   const endpoint = requireAuthorizationEndpoint(discovery);
-  const codeVerifier = base64url(random(32));
-  const state = base64url(random(32));
+  const codeVerifier = encodeBase64url(random(32));
+  const state = encodeBase64url(random(32));
   const { resource, profile, metadata, server, issuer } = discovery;
   const url = authorizationRequestUrl(endpoint, {
     clientId: registration.clientId,

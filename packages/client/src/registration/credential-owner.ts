@@ -1,5 +1,5 @@
 /** Credential ownership: sessions of a user and of a program are never used for each other, nor one client's for another. */
-import { base64url } from '@portcullis/protocol';
+import { encodeBase64url } from '@portcullis/protocol';
 import { type GrantSettings, isMachineGrant } from '../authorization/grant-settings.ts';
 import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 import { configuredClientAt, type PreregisteredClient, type RegistrationSettings } from './registration.ts';
@@ -67,7 +67,7 @@ export async function fingerprintCredential(
   const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey('raw', encoder.encode(accessToken), algorithm, false, ['sign']);
   const credential = encoder.encode(credentialText(configuredClientAt(registration, issuer)));
-  return base64url(new Uint8Array(await crypto.subtle.sign(algorithm.name, key, credential)));
+  return encodeBase64url(new Uint8Array(await crypto.subtle.sign(algorithm.name, key, credential)));
 }
 
 /** Identifiers of private keys in this process: they cannot be exported, so no other process recognizes them. */

@@ -1,7 +1,7 @@
 /** Reads the public key from the header of a DPoP proof, with its thumbprint. */
 import { OAuthError } from '../errors.ts';
 import { parseJsonSegment } from '../jose/json-segment.ts';
-import { isKeyOfAlgorithm, type JwsAlgorithm } from '../jose/jws-algorithms.ts';
+import { hasPrivateMember, isKeyOfAlgorithm, type JwsAlgorithm } from '../jose/jws-algorithms.ts';
 
 /** A public key and the one algorithm that it is used for. */
 interface ProofVerificationKey {
@@ -65,12 +65,9 @@ function readHeader(
   if (crit !== undefined || b64 !== undefined) throw invalidProof('the header asks for an extension');
   if (typeof jwk !== 'object' || jwk === null) throw invalidProof('the proof has no key');
   // The jwk MUST NOT hold a private key. RFC 9449 §4.3 (7)
-  if (PRIVATE_MEMBERS.some((name) => name in jwk)) throw invalidProof('the proof tells a private key');
+  if (hasPrivateMember(jwk)) throw invalidProof('the proof tells a private key');
   return { alg: algorithm, jwk: { ...jwk } };
 }
-
-/** Each of them is enough to compute the key. @see RFC 7518 §6.2.2, §6.3.2 and §6.4.1 */
-const PRIVATE_MEMBERS: readonly string[] = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'];
 
 /** The members of a JWK thumbprint in lexicographic order. @see RFC 7638 §3.2 */
 const THUMBPRINT_MEMBERS: Readonly<Record<string, readonly string[]>> = {

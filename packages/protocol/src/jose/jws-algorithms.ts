@@ -23,6 +23,14 @@ export function isSameAlgorithm(one: unknown, other: string): boolean {
   return one === other || [one, other].every((name) => name === 'EdDSA' || name === 'Ed25519');
 }
 
+/** Each of them is enough to compute the key. @see RFC 7518 §6.2.2, §6.3.2 and §6.4.1 */
+const PRIVATE_MEMBERS: readonly string[] = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'priv'];
+
+/** Whether a member makes a JWK private or symmetric. */
+export function hasPrivateMember(jwk: object): boolean {
+  return PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name));
+}
+
 const SMALLEST_MODULUS_BITS = 2048;
 /** Characters, for 64 bits: larger exponents make verification slow. */
 const LONGEST_EXPONENT = 11;

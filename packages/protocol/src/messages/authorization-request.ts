@@ -45,9 +45,9 @@ export const AUTHORIZATION_PARAMETERS: readonly string[] = [
 ];
 
 /** Prompts that a request may ask for, several at once. @see OpenID Connect Core 1.0 §3.1.2.1 */
-export type Prompt = 'none' | 'login' | 'consent' | 'select_account';
+export type Prompt = (typeof PROMPTS)[number];
 
-const PROMPTS: ReadonlySet<string> = new Set(['none', 'login', 'consent', 'select_account']);
+const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const;
 
 /** Supported response types and modes; the server's metadata is derived from these tables. */
 export const RESPONSE_TYPES: readonly string[] = ['code'];
@@ -159,7 +159,7 @@ function checkPrompt(parameters: Parameters): ReadonlySet<Prompt> {
     throw new OAuthError('invalid_request', 'The prompt none cannot be combined with another.');
   }
   // Unknown values are ignored.
-  return new Set(values.filter((value): value is Prompt => PROMPTS.has(value)));
+  return new Set(PROMPTS.filter((prompt) => values.includes(prompt)));
 }
 
 /** The parameters of a request that a client sends. */

@@ -1,6 +1,6 @@
 /** The authorization response: built by the server, validated by the client, with mix-up defence (RFC 9207). */
 import { errorDocument, type OAuthError, type OAuthErrorCode, sanitizeErrorText } from '../errors.ts';
-import type { RedirectTarget } from '../redirect-uri.ts';
+import { RESPONSE_PARAMETERS, type RedirectTarget } from '../redirect-uri.ts';
 
 /** What every response contains besides its code or error. */
 export interface AuthorizationResponseContext {
@@ -77,9 +77,6 @@ export type AuthorizationResponse =
   | { readonly kind: 'error'; readonly error: OAuthErrorCode | (string & {}); readonly description: string }
   | { readonly kind: 'rejected'; readonly reason: string };
 
-/** Response parameters MUST NOT be included more than once. @see OAuth 2.1 draft 13 §4.1.2 */
-const ONCE: readonly string[] = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri'];
-
 const LONGEST_EXCERPT = 1000;
 
 /**
@@ -90,7 +87,8 @@ export function readAuthorizationResponse(
   query: URLSearchParams,
   expected: AuthorizationResponseExpectations,
 ): AuthorizationResponse {
-  const repeated = ONCE.find((name) => query.getAll(name).length > 1);
+  // Response parameters MUST NOT be included more than once. OAuth 2.1 draft 13 §4.1.2
+  const repeated = RESPONSE_PARAMETERS.find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return rejected(`the parameter ${repeated} is repeated`);
   if (query.get('state') !== expected.state)
     return rejected('the state is missing or does not match the request');

@@ -1,11 +1,13 @@
 /** The public keys of a client, registered as `jwks` or `jwks_uri`: never private keys, never a private host (SSRF). */
 import * as z from 'zod';
 import { invalidMetadata } from '../errors.ts';
-import { isKeyOfAlgorithm, JWS_ALGORITHMS, type JwsAlgorithm } from '../jose/jws-algorithms.ts';
+import {
+  hasPrivateMember,
+  isKeyOfAlgorithm,
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
+} from '../jose/jws-algorithms.ts';
 import { isPublicHost } from '../parsing/ip-address.ts';
-
-/** Members that make a key private or symmetric. @see RFC 7518 §6 */
-const SECRET_MEMBERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 /** A registered JSON Web Key Set. @see RFC 7517 §5 */
 export interface ClientKeySet {
@@ -53,8 +55,7 @@ export function checkClientKeys(
 
 function isPublicKey(key: Readonly<Record<string, unknown>>): boolean {
   const { kty } = key;
-  if (typeof kty !== 'string' || kty === '' || kty === 'oct') return false;
-  return !SECRET_MEMBERS.some((member) => Object.hasOwn(key, member));
+  return typeof kty === 'string' && kty !== '' && kty !== 'oct' && !hasPrivateMember(key);
 }
 
 function isKeyFor(key: Readonly<Record<string, unknown>>, algorithm: string | undefined): boolean {

@@ -140,15 +140,7 @@ const workloadSchema = z.object({
 
 type Document = z.infer<typeof schema>;
 
-type Requested = Omit<Document, 'software_statement' | ProtectionMember>;
-
-/** Members by which a client demands protection that this server does not offer; dropping one would be a silent downgrade. */
-const UNAVAILABLE_PROTECTION = {
-  /** @see RFC 8705 §3.4 */
-  tls_client_certificate_bound_access_tokens: 'this server issues no certificate-bound tokens',
-} as const;
-
-type ProtectionMember = keyof typeof UNAVAILABLE_PROTECTION;
+type Requested = Omit<Document, 'software_statement' | 'tls_client_certificate_bound_access_tokens'>;
 
 /**
  * Validates and completes client metadata. Unknown members are dropped, empty ones count as absent. A redirect URI
@@ -159,9 +151,18 @@ type ProtectionMember = keyof typeof UNAVAILABLE_PROTECTION;
  * @see RFC 7591 §2 and §3.2.2
  */
 export function readClientMetadata(json: unknown, policy: RegistrationPolicy): ClientMetadata {
-  const { software_statement: statement, ...document } = readRequested(json);
+  const {
+    software_statement: statement,
+    tls_client_certificate_bound_access_tokens: isCertificateBound,
+    ...requested
+  } = readRequested(json);
   if (statement !== undefined) throw softwareStatementError(statement);
-  const requested = checkProtection(document);
+  // To drop a demand for protection would be a silent downgrade. RFC 8705 §3.4
+  if (isCertificateBound === true) {
+    throw invalidMetadata(
+      'tls_client_certificate_bound_access_tokens: this server issues no certificate-bound tokens; leave it out',
+    );
+  }
   const grantTypes = checkGrantTypes(requested, policy);
   const redirectUris = checkRedirectUris(requested, grantTypes, policy);
   const method = checkMethod(requested, grantTypes, policy);
@@ -206,16 +207,6 @@ function checkWorkload(workload: unknown): WorkloadIdentity {
   const reading = readDocument<WorkloadIdentity>(workloadSchema, workload);
   if ('document' in reading) return reading.document;
   throw invalidMetadata(reading.issues.map((issue) => `workload_identity.${issue}`).join('; '));
-}
-
-/** Rejects a client that demands protection this server does not offer. `false` demands nothing. */
-function checkProtection(document: Omit<Document, 'software_statement'>): Requested {
-  const { tls_client_certificate_bound_access_tokens: _certificate, ...requested } = document;
-  for (const [member, reason] of Object.entries(UNAVAILABLE_PROTECTION)) {
-    const value = document[member as ProtectionMember];
-    if (value !== undefined && value !== false) throw invalidMetadata(`${member}: ${reason}; leave it out`);
-  }
-  return requested;
 }
 
 function readRequested(json: unknown): Document {
