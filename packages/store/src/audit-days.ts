@@ -4,6 +4,7 @@
  */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
+import { errorCode } from './postgres/outage.ts';
 import { defineQuery, literal, type Query, sql } from './sql.ts';
 
 /** Longer retentions use one table per month. Seconds. */
@@ -40,27 +41,24 @@ export function createDailyAppend(
         ),
       );
     } catch (error) {
-      if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw error;
+      if (errorCode(error) === INSUFFICIENT_PRIVILEGE) throw error;
       // Another process may have created it concurrently; otherwise the next statement fails as well.
     }
   }
 
-  async function appendToDay(table: string, events: readonly AuditEventRecord[]): Promise<void> {
-    try {
-      await append(table, events);
-    } catch (error) {
-      if (codeOf(error) !== UNDEFINED_TABLE) throw error;
+  const appendToDay = (table: string, events: readonly AuditEventRecord[]) =>
+    append(table, events).catch(async (error: unknown) => {
+      if (errorCode(error) !== UNDEFINED_TABLE) throw error;
       await createDay(table);
       await append(table, events);
-    }
-  }
+    });
 
   async function appendTo(table: string, events: readonly AuditEventRecord[]): Promise<void> {
     if (refused.has(table)) return append(PARENT, events);
     try {
       await appendToDay(table, events);
     } catch (error) {
-      if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+      if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
       refused.add(table);
       await append(PARENT, events);
     }
@@ -79,10 +77,6 @@ function tableOf({ at, expiresAt }: AuditEventRecord): string {
 /** `20261122` @param at epoch milliseconds */
 function periodOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10).replaceAll('-', '');
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 const TABLES_OF_OTHERS = `ANY (ARRAY(SELECT c.oid FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid

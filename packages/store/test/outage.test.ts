@@ -1,7 +1,7 @@
 /** Which database errors are outages, to be retried, and which mean that the statement is wrong. */
 import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import * as postgres from '../src/postgres/postgres-database.ts';
+import * as postgres from '../src/postgres/outage.ts';
 import * as sqlite from '../src/sqlite/outage.ts';
 
 const failed = (message: string, codes: object) => Object.assign(new Error(message), codes);

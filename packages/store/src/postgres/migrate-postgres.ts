@@ -5,6 +5,7 @@ import type { Steps } from '../database.ts';
 import { postgresDialect } from '../schema/dialect.ts';
 import { applyMigration, pendingMigrations, recordMigration } from '../schema/migrate.ts';
 import { type IndexMigration, type Migration, migrations } from '../schema/migrations.ts';
+import { errorCode } from './outage.ts';
 import { runStepsAsync } from './postgres-database.ts';
 
 /** Advisory lock key that other programs are unlikely to use: "portcull" in ASCII. */
@@ -89,8 +90,7 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
       return;
     } catch (error) {
       await client.query('ROLLBACK');
-      const isLocked = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE;
-      if (!isLocked || tries === LOCK_TRIES) throw error;
+      if (errorCode(error) !== LOCK_NOT_AVAILABLE || tries === LOCK_TRIES) throw error;
       await sleep(LOCK_TIMEOUT);
     }
   }

@@ -1,6 +1,6 @@
 /** PostgreSQL as a database: a connection pool, one round trip for nearly every operation, retries, and outages. */
 import { hash } from 'node:crypto';
-import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { createCommitHooks } from '../commit-hooks.ts';
 import {
   type ContestedRow,
@@ -14,7 +14,7 @@ import { type Query, sql, type Template } from '../sql.ts';
 import type { BatchError } from './batch-query.ts';
 import { createBatches } from './batches.ts';
 import type { Connections, RunQuery } from './connections.ts';
-import { isPreparedElsewhere } from './prepared-statements.ts';
+import { asPostgresOutage, isConflict, isConnectionLost, isPreparedElsewhere } from './outage.ts';
 
 /** Maximum attempts of a statement that conflicts with another transaction. */
 const TRIES = 5;
@@ -199,35 +199,4 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
       if (!(isConflict(error) || isPreparedElsewhere(error)) || tries === TRIES) throw error;
     }
   }
-}
-
-/** SQLSTATE classes that mean the statement is wrong: invalid values, violated constraints, unknown names. @see PostgreSQL, appendix A */
-const STATEMENT_ERRORS: ReadonlySet<string> = new Set(['0A', '21', '22', '23', '42']);
-/** A conflict with another transaction: serialization_failure, deadlock_detected. */
-const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01']);
-/** The connection was lost: to an administrator, a crash, the network. */
-const LOST_CONNECTION: ReadonlySet<string> = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE']);
-
-/** SQLSTATE, or the code of a system error; empty when the driver gave none. */
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-/** Whether the same statement may succeed when retried at once. */
-export function isConflict(error: unknown): boolean {
-  return CONFLICTS.has(errorCode(error));
-}
-
-/** Whether a new connection may succeed. The lost statement may have been executed. */
-export function isConnectionLost(error: unknown): boolean {
-  if (LOST_CONNECTION.has(errorCode(error))) return true;
-  return error instanceof Error && /connection (terminated|error)/iu.test(error.message);
-}
-
-/** Maps an error to `temporarily_unavailable` if it is an outage. */
-export function asPostgresOutage(error: unknown): unknown {
-  const code = errorCode(error);
-  if (error instanceof OAuthError || error instanceof TypeError || !(error instanceof Error)) return error;
-  if (/^[0-9A-Z]{5}$/u.test(code) && STATEMENT_ERRORS.has(code.slice(0, 2))) return error;
-  return temporarilyUnavailable(`PostgreSQL: ${error.message} (${code === '' ? 'no code' : code})`, 5, error);
 }

@@ -1,14 +1,7 @@
 /** Detects poolers that break prepared statements: a statement may run on a connection where it was not prepared. */
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
-
-/** SQLSTATE: a statement is unknown at this server connection, or another client has prepared it. */
-const POOLER_ERRORS: ReadonlySet<unknown> = new Set(['26000', '42P05']);
-
-/** Whether a pooler sent the statement to a connection that has not prepared it. It was not executed. */
-export function isPreparedElsewhere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && POOLER_ERRORS.has(error.code);
-}
+import { isPreparedElsewhere } from './outage.ts';
 
 const PROBES = 4;
 
