@@ -43,23 +43,13 @@ export function maySpeakSse(status: number): boolean {
 
 /** Falls back to HTTP+SSE if a server rejects `initialize`. @see MCP transports, backwards compatibility */
 export function createReconnectingTransport(options: SessionOptions): MessageTransport {
-  return createTransport(options).transport;
-}
-
-/** HTTP+SSE only. @returns `null` if the server does not support it @throws ClientError `endpoint_refused`, and errors of `fetch` */
-export async function connectSse(options: SessionOptions): Promise<MessageTransport | null> {
-  const { transport, sessions } = createTransport(options);
-  return (await sessions.switchToSse()) ? transport : null;
-}
-
-function createTransport(options: SessionOptions) {
   const { receive, complain = () => undefined } = options;
   const closing = new AbortController();
   const pending = new Map<MessageId, PendingRequest>();
   const sessions = createRenewedSessions({ ...options, receive: accept }, (error) => {
     for (const { done } of pending.values()) done.reject(error);
   });
-  const transport: MessageTransport = {
+  return {
     async send(message) {
       if (isRequest(message)) return request(message);
       const id =
@@ -75,7 +65,6 @@ function createTransport(options: SessionOptions) {
       await sessions.close();
     },
   };
-  return { transport, sessions };
 
   function accept(message: Message): void {
     const { id } = message;
