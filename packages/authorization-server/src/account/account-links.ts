@@ -1,14 +1,7 @@
 /** One-time account links (`/invitation`, `/reset`): the holder chooses a password or a passkey and is logged in. */
-import {
-  type ConnectionInfo,
-  type HttpRequest,
-  type HttpResponse,
-  queryOf,
-  readFormBody,
-} from '@portcullis/http';
+import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { LocalLogin } from '../login/local-login.ts';
 import { hashSecret } from '../secrets.ts';
@@ -160,10 +153,7 @@ export function createAccountLinkRoutes(
       return link?.record.purpose === purpose ? show(context, link, null) : showUsed(context, purpose);
     }),
 
-    pages.route('POST', `/${purpose}`, async (context, request, connection) => {
-      const { errors } = context;
-      const form = await readFormBody(request);
-      if (isCrossSiteForm(request, options.issuer)) return errors.show(`/${purpose}`, 'stale-form');
+    pages.form(`/${purpose}`, async ({ context, request, connection, form }) => {
       const link = await findLink(pages, form.one('token'));
       if (link?.record.purpose !== purpose) return showUsed(context, purpose);
       const credential = form.one('credential');

@@ -1,14 +1,7 @@
 /** Routes of the account pages: require a session, a recent login where it matters, and a CSRF token for forms. */
-import {
-  type ConnectionInfo,
-  type HttpRequest,
-  type HttpResponse,
-  queryOf,
-  readFormBody,
-} from '@portcullis/http';
+import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/local-login.ts';
 import { isRecentLogin } from '../login/login-target.ts';
@@ -37,7 +30,7 @@ export function createAccountRoutes(
   section: AccountSection,
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
 ) {
-  const { clock, options, csrfTokens, sessions } = pages;
+  const { clock, csrfTokens, sessions } = pages;
   /** CSRF token of this user's forms. */
   const csrfToken = (user: User) => csrfTokens.issue('account', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
@@ -58,12 +51,10 @@ export function createAccountRoutes(
       }),
     /** A posted form with the CSRF token of this session; all others are rejected. */
     form: (path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route =>
-      pages.route('POST', path, async (context, request, connection) => {
-        const parameters = await readFormBody(request);
+      pages.form(path, async ({ context, request, connection, form: parameters }) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
-        const isOurs = csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash);
-        if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+        if (!csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash)) {
           const action = {
             label: context.layout.text('account.review-again'),
             href: accountPaths[section],

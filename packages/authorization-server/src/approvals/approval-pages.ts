@@ -1,10 +1,9 @@
 /** The pages of approvals: the calls that wait for a user, and one call, which its approver decides about and its user waits for. */
-import { type HttpRequest, type HttpResponse, pathOf, readFormBody } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, pathOf } from '@portcullis/http';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import { clientDisplayName, displayName } from '../display-name.ts';
 import { defineCookie } from '../http/cookies.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { findPermittedUser } from '../login/permitted-user.ts';
 import type { ApprovalRecord } from '../store/index.ts';
@@ -56,13 +55,11 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
       return show(context, found, token);
     }),
 
-    pages.route('POST', ONE, async (context, request) => {
-      const form = await readFormBody(request);
+    pages.form(ONE, async ({ context, request, form }) => {
       const user = await findPermittedUser(pages, request);
       if (user === null) return respondRedirect(loginPath('approvals'));
       const path = `${APPROVALS_PATH}/${idOf(request)}`;
-      const isOurs = csrfTokens.matches(form.one('token'), 'account', ...csrfBinding(user, idOf(request)));
-      if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+      if (!csrfTokens.matches(form.one('token'), 'account', ...csrfBinding(user, idOf(request)))) {
         const action = { label: context.layout.text('account.review-again'), href: APPROVALS_PATH };
         return context.errors.show(ONE, 'stale-form', { action });
       }

@@ -1,11 +1,10 @@
 /** The page of a gateway's link: the signed-in user connects an account at a backend for one app. */
-import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import { clientDisplayName } from '../display-name.ts';
 import { defineCookie } from '../http/cookies.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -41,13 +40,11 @@ export function createConnectRoutes(pages: PageRouter, services: AccountServices
       return 'status' in opened ? opened : show(context, user, opened, link);
     }),
 
-    pages.route('POST', CONNECT_PATH, async (context, request) => {
-      const form = await readFormBody(request);
+    pages.form(CONNECT_PATH, async ({ context, request, form }) => {
       const user = await sessions.find(request);
       const link = form.one('link') ?? '';
       if (user === null) return respondRedirect(loginPath('connect'));
-      const isOurs = csrfTokens.matches(form.one('token'), 'account', user.sessionHash, link);
-      if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+      if (!csrfTokens.matches(form.one('token'), 'account', user.sessionHash, link)) {
         const action = { label: context.layout.text('account.review-again'), href: CONNECT_PATH };
         return context.errors.show(CONNECT_PATH, 'stale-form', { action });
       }

@@ -1,5 +1,5 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
-import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import { isSecondFactorMissing, unmetAuthentication } from '../authorization/check-request.ts';
 import { continueTransaction, nothingGrantable } from '../authorization/continue-transaction.ts';
@@ -13,7 +13,6 @@ import {
   TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -65,16 +64,13 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
       return show(context, pending);
     }),
 
-    pages.route('POST', '/consent', async (context, request) => {
-      const { csrfTokens, options, errors } = context;
-      const form = await readFormBody(request);
+    pages.form('/consent', async ({ context, request, form }) => {
+      const { csrfTokens, errors } = context;
       const transaction = await findTransaction(context, request, form.one(TRANSACTION_PARAMETER));
       if ('missing' in transaction) return errors.showMissing('/consent', transaction);
       // The CSRF token is bound to the session, so one user's decision never counts for another.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);
-      if (!canAsk(transaction) || !isOurs || isCrossSiteForm(request, options.issuer)) {
-        return rejectDecision(context, transaction, 'stale-form');
-      }
+      if (!canAsk(transaction) || !isOurs) return rejectDecision(context, transaction, 'stale-form');
       if (FIXED.some((name) => form.all(name).length > 0))
         return rejectDecision(context, transaction, 'bad-form');
       switch (form.one('decision')) {

@@ -1,19 +1,13 @@
 /** The pages of device authorization: a user enters the code of a device, checks which client requests access, then signs in and consents. */
-import {
-  type ConnectionInfo,
-  type HttpRequest,
-  type HttpResponse,
-  queryOf,
-  readFormBody,
-} from '@portcullis/http';
+import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { checkAuthorizationRequest, type Parameters, readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { PageContext, PageRouter, PageServices } from '../authorization/page-context.ts';
 import { DEVICE_CALLBACK, deviceTarget } from '../authorization/resolve-client.ts';
 import { openTransaction } from '../authorization/transactions.ts';
 import type { ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
+import type { PostedForm } from '../http/page-route.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
@@ -42,23 +36,18 @@ export function createDevicePages(pages: PageRouter): readonly Route[] {
         codePage(layout, { userCode: readUserCode(given) === null ? '' : given, isWrong: false }),
       );
     }),
-    pages.route('POST', PATH, enterCode),
+    pages.form(PATH, enterCode),
     pages.route('GET', DEVICE_CALLBACK, complete),
   ];
 
   /** A link with the code is not a decision: the user compares the code with that on the device, and continues. @see RFC 8628 §3.3.1 */
-  async function enterCode(
-    context: PageContext,
-    request: HttpRequest,
-    connection: ConnectionInfo,
-  ): Promise<HttpResponse> {
-    const { layout, errors, options } = context;
-    const form = await readFormBody(request);
-    if (isCrossSiteForm(request, options.issuer)) {
-      return errors.show(PATH, 'stale-form', {
-        action: { label: layout.text('account.review-again'), href: PATH },
-      });
-    }
+  async function enterCode({
+    context,
+    request,
+    connection,
+    form,
+  }: PostedForm<PageServices>): Promise<HttpResponse> {
+    const { layout } = context;
     // Every code is a guess until it was found. A user without a known address is limited with all of them.
     await chargeGuess(siteOf(connection) ?? 'unknown');
     const found = await findDevice(context, form);

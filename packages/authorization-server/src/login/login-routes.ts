@@ -1,14 +1,7 @@
 /** Routes of the login pages: each belongs to a login target of this browser, and its forms carry a CSRF token. */
-import {
-  type ConnectionInfo,
-  type HttpRequest,
-  type HttpResponse,
-  queryOf,
-  readFormBody,
-} from '@portcullis/http';
+import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
 
@@ -36,14 +29,14 @@ export function loginPageRoute(
   });
 }
 
-/** A form with a login target; rejects forms from other sites. */
+/** A form with a login target. */
 export function loginTargetFormRoute(pages: PageRouter, path: string, handle: HandleForm): Route {
-  return pages.route('POST', path, async (context, request, connection) => {
-    const form = await readFormBody(request);
+  return pages.form(path, async (posted) => {
+    const { context, request, form } = posted;
     const loginTarget = await findLoginTarget(context, request, form);
-    if ('missing' in loginTarget) return context.errors.showMissing(path, loginTarget);
-    const visit = { context, request, connection, loginTarget, form };
-    return isCrossSiteForm(request, context.options.issuer) ? rejectStaleForm(path, visit) : handle(visit);
+    return 'missing' in loginTarget
+      ? context.errors.showMissing(path, loginTarget)
+      : handle({ ...posted, loginTarget });
   });
 }
 

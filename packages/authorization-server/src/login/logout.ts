@@ -1,8 +1,6 @@
 /** Logout: a POST with the session's CSRF token; a GET only asks for confirmation, so that no link from another site logs a user out. */
-import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
@@ -13,7 +11,7 @@ import { type PageOptions, respondPage } from '../ui/respond-page.ts';
 const PATH = '/logout';
 
 export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
-  const { options, csrfTokens, sessions } = pages;
+  const { csrfTokens, sessions } = pages;
   const showSignedOut = ({ layout }: PageContext, options: PageOptions) => {
     const heading = layout.text('signed-out.heading');
     const action = { label: layout.text('sign-in.title'), href: accountPaths.account };
@@ -28,12 +26,10 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
       return respondPage(logoutPage(context.layout, { email: user.account.email, token }));
     }),
 
-    pages.route('POST', PATH, async (context, request) => {
+    pages.form(PATH, async ({ context, request, form }) => {
       const { errors, layout } = context;
-      const form = await readFormBody(request);
       const user = await sessions.find(request);
-      const isOurs = user === null || csrfTokens.matches(form.one('token'), 'logout', user.sessionHash);
-      if (!isOurs || isCrossSiteForm(request, options.issuer)) {
+      if (user !== null && !csrfTokens.matches(form.one('token'), 'logout', user.sessionHash)) {
         const action = { label: layout.text('account.review-again'), href: PATH };
         return errors.show(PATH, 'stale-form', { action });
       }

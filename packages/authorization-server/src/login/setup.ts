@@ -1,8 +1,7 @@
 /** First-run setup: a one-time link with a form that creates the first account. */
-import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { listedResources } from '../resources/options.ts';
 import { loginPath } from '../ui/account-tabs.ts';
@@ -57,10 +56,8 @@ export function createSetupRoutes(
       return isOpen ? show(context, token, '', null) : rejectToken(context);
     }),
 
-    pages.route('POST', '/setup', async (context, request, connection) => {
-      const form = await readFormBody(request);
+    pages.form('/setup', async ({ context, request, connection, form }) => {
       const token = form.one('token') ?? '';
-      if (isCrossSiteForm(request, options.issuer)) return context.errors.show('/setup', 'stale-form');
       if (!(await firstAccount.isValidToken(token))) return rejectToken(context);
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);

@@ -3,12 +3,11 @@
  * everything of the account, each once: a link that was forwarded could end every later session. The link's token is the CSRF
  * protection: only its holder can submit the form.
  */
-import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret } from '../secrets.ts';
@@ -80,10 +79,8 @@ export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): rea
       );
     }),
 
-    pages.route('POST', NOTICE_PATH, async (context, request) => {
+    pages.form(NOTICE_PATH, async ({ context, form }) => {
       const { layout, errors } = context;
-      const form = await readFormBody(request);
-      if (isCrossSiteForm(request, options.issuer)) return errors.show(NOTICE_PATH, 'stale-form');
       const found = await find(form.one('token'));
       if (found === null) return errors.show(NOTICE_PATH, 'used-link');
       const { kind } = found.notice;

@@ -2,12 +2,11 @@
  * Sign-in by a link in a mail: works once, for minutes, and only in the browser that requested it, whose login target it continues.
  * A link that was forwarded or read by others therefore signs in no other browser.
  */
-import { type HttpRequest, queryOf, readFormBody } from '@portcullis/http';
+import { type HttpRequest, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
-import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import { findLoginTarget, type LoginTarget } from '../login/login-target.ts';
@@ -68,7 +67,7 @@ export function createSignInLinkRoutes(
   links: SignInLinks,
   completeLogin: CompleteLogin,
 ): readonly Route[] {
-  const { store, clock, options, events } = pages;
+  const { store, clock, events } = pages;
 
   const find = async (
     context: PageContext,
@@ -94,10 +93,7 @@ export function createSignInLinkRoutes(
         : respondPage(signInLinkPage(context.layout, token, found.loginTarget.purpose));
     }),
 
-    pages.route('POST', SIGN_IN_LINK_PATH, async (context, request, connection) => {
-      const form = await readFormBody(request);
-      if (isCrossSiteForm(request, options.issuer))
-        return context.errors.show(SIGN_IN_LINK_PATH, 'stale-form');
+    pages.form(SIGN_IN_LINK_PATH, async ({ context, request, connection, form }) => {
       const found = await find(context, request, form.one('token') ?? '');
       // Point of no return: the link is used.
       const isFirst =
