@@ -78,8 +78,8 @@ async function checkProvisionedUser(
 ): Promise<ProvisionedResource | null> {
   const provisioned = await findProvisionedUser(store, identityProvider, user);
   const isRequired = identityProvider.scim?.provisionedOnly === true;
-  if (provisioned?.isActive === false) throw notAllowed('the provisioned user is not active');
-  if (provisioned === null && isRequired) throw notAllowed('the user is not provisioned');
+  if (provisioned?.isActive === false) throw userNotAllowed('the provisioned user is not active');
+  if (provisioned === null && isRequired) throw userNotAllowed('the user is not provisioned');
   return provisioned;
 }
 
@@ -96,7 +96,7 @@ export async function checkUserOfIssuer(
 ): Promise<IdentityProvider | null> {
   const all = [...identityProviders.values()].filter(({ provider }) => provider.issuer === user.issuer);
   if (all.length > 0 && !all.some(({ allowedUsers }) => isUserAllowed(allowedUsers, user)))
-    throw notAllowed('the user is not among the allowed users of the identity provider');
+    throw userNotAllowed('the user is not among the allowed users of the identity provider');
   const withScim = all.filter(({ scim }) => scim !== null);
   const provisioned: IdentityProvider[] = [];
   for (const one of withScim)
@@ -122,10 +122,10 @@ export async function resolveProvisionedUser<Account extends Pick<AccountRecord,
   if (isLinked) return account;
   // Deactivated meanwhile, or the provisioned user is another one with the same address.
   const now = await store.findProvisioned(identityProvider.id, 'User', provisioned.id);
-  if (isRequired || now?.isActive !== true) throw notAllowed('the provisioned user has another account');
+  if (isRequired || now?.isActive !== true) throw userNotAllowed('the provisioned user has another account');
   return account;
 }
 
-function notAllowed(reason: string): OAuthError {
+export function userNotAllowed(reason: string): OAuthError {
   return new OAuthError('access_denied', 'This user is not allowed to log in here.', { reason });
 }

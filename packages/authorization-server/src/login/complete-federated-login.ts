@@ -12,7 +12,7 @@ import {
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import { isUserAllowed, readProfile } from '../federation/provider/federated-user.ts';
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
-import { resolveProvisionedUser } from '../federation/provisioned-users.ts';
+import { resolveProvisionedUser, userNotAllowed } from '../federation/provisioned-users.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { accountPaths, readAccountSection } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -49,93 +49,57 @@ export async function completeFederatedLogin(
 ): Promise<HttpResponse> {
   const { events, sessions, federation } = context;
   const { request, connection, endpoint, login, identityProvider } = callback;
-  const account = await resolveAccount(context, result);
-  const transaction = await orDiscard(context, account.id, result, findWaitingTransaction(context, callback));
-  if (transaction !== null && 'missing' in transaction) {
-    await federation.discard(account.id, result);
-    return context.errors.showMissing(endpoint, transaction);
-  }
-  const authentication = authenticationOf(result, context.clock());
-  const started = await orDiscard(
-    context,
-    account.id,
-    result,
-    sessions.start(request, connection, account, {
+  let account: AccountRecord | null = null;
+  let isGranted = false;
+  try {
+    account = await resolveAccount(context, result);
+    if (account.disabledAt !== null) throw userNotAllowed('the account is disabled');
+    await saveClaims(context, account.id, result);
+    const transaction = await findWaitingTransaction(context, callback);
+    if (transaction !== null && 'missing' in transaction)
+      return context.errors.showMissing(endpoint, transaction);
+    const authentication = authenticationOf(result, context.clock());
+    const started = await sessions.start(request, connection, account, {
       methods: authentication.methods,
       authenticatedAt: authentication.time,
       providerSession: providerSessionOf(result),
-    }),
+    });
+    if (started === null) throw userNotAllowed('the account is disabled');
+    const { cookie } = started;
+    events({
+      type: 'login.succeeded',
+      accountId: account.id,
+      identityProvider: identityProvider.id,
+      ...(transaction !== null && { transactionId: transaction.record.id }),
+    });
+    if (transaction === null)
+      return respondRedirect(accountPaths[readAccountSection(login.returnTo)], [cookie]);
+    const decision = await decisionOf(context, transaction, login, account, result);
+    isGranted = true;
+    const linkedGrantId = await federation.saveTokens(transaction.record.id, account.id, result);
+    if (linkedGrantId === null) return context.errors.show('/callback', 'gone');
+    const record = { ...transaction.record, accountId: account.id, linkedGrantId };
+    return continueTransaction(
+      context,
+      { ...transaction, record, identityProvider, accountId: account.id, decision, authentication },
+      [cookie],
+    );
+  } finally {
+    // Tokens that no grant will use are revoked.
+    if (!isGranted) await federation.discard(account?.id ?? null, result);
+  }
+}
+
+/** No account is created for a user who is not allowed. @throws OAuthError `access_denied` */
+function resolveAccount(
+  { store, federation }: PageContext,
+  { identityProvider, user }: FederatedLoginResult,
+): Promise<AccountRecord> {
+  if (!isUserAllowed(identityProvider.allowedUsers, user))
+    throw userNotAllowed('not among the allowed users');
+  return resolveProvisionedUser(store, identityProvider, user, () =>
+    federation.linkedUsers.resolve(user, identityProvider),
   );
-  if (started === null) return refuse(context, account, result);
-  const { cookie } = started;
-  events({
-    type: 'login.succeeded',
-    accountId: account.id,
-    identityProvider: identityProvider.id,
-    ...(transaction !== null && { transactionId: transaction.record.id }),
-  });
-  if (transaction === null) {
-    // Only a login: its provider tokens are revoked.
-    await federation.discard(account.id, result);
-    return respondRedirect(accountPaths[readAccountSection(login.returnTo)], [cookie]);
-  }
-  const deciding = decisionOf(context, transaction, login, account, result);
-  const decision = await orDiscard(context, account.id, result, deciding);
-  const linkedGrantId = await federation.saveTokens(transaction.record.id, account.id, result);
-  if (linkedGrantId === null) return context.errors.show('/callback', 'gone');
-  const record = { ...transaction.record, accountId: account.id, linkedGrantId };
-  return continueTransaction(
-    context,
-    { ...transaction, record, identityProvider, accountId: account.id, decision, authentication },
-    [cookie],
-  );
-}
-
-/** Revokes the provider tokens when a step before their storage fails. */
-async function orDiscard<T>(
-  { federation }: PageContext,
-  accountId: string | null,
-  result: FederatedLoginResult,
-  step: Promise<T>,
-): Promise<T> {
-  try {
-    return await step;
-  } catch (error) {
-    await federation.discard(accountId, result);
-    throw error;
-  }
-}
-
-/** @throws OAuthError `access_denied` for a user who is not allowed, or whose account is disabled */
-async function resolveAccount(context: PageContext, result: FederatedLoginResult): Promise<AccountRecord> {
-  const { identityProvider, user } = result;
-  // No account is created for a user who is not allowed.
-  const account = isUserAllowed(identityProvider.allowedUsers, user)
-    ? await orDiscard(
-        context,
-        null,
-        result,
-        resolveProvisionedUser(context.store, identityProvider, user, () =>
-          context.federation.linkedUsers.resolve(user, identityProvider),
-        ),
-      )
-    : null;
-  if (account !== null && account.disabledAt === null) {
-    await saveClaims(context, account.id, result);
-    return account;
-  }
-  return refuse(context, account, result);
-}
-
-async function refuse(
-  { federation }: PageContext,
-  account: AccountRecord | null,
-  result: FederatedLoginResult,
-): Promise<never> {
-  await federation.discard(account?.id ?? null, result);
-  throw new OAuthError('access_denied', 'This user is not allowed to log in here.', {
-    reason: account === null ? 'not among the allowed users' : 'the account is disabled',
-  });
 }
 
 /**
