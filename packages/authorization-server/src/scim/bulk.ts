@@ -147,7 +147,7 @@ async function performOne(
       parameters: new URLSearchParams(),
       ifMatch: version,
       ifNoneMatch: null,
-      body: async () => replaceReferences(data, resolve),
+      body: replaceReferences(data, resolve),
     };
     const outcome = await service.runInSlot(() => handleScimRequest(service, request));
     const { location } = outcome.headers;
@@ -160,10 +160,9 @@ async function performOne(
     const outage = isLater ? readOutage(error) : null;
     const refusal = error instanceof ScimError ? error : outage;
     if (refusal === null) throw error;
-    const { status, scimType, detail } = refusal;
-    const response = scimErrorDocument({ status, scimType, detail });
+    const response = scimErrorDocument(refusal);
     const location = method === 'POST' ? {} : { location: `${service.base}${path}` };
-    const document = { ...named, ...location, status: String(status), response };
+    const document = { ...named, ...location, status: String(refusal.status), response };
     return { isError: true, isLast: outage !== null, document };
   }
 }

@@ -43,9 +43,11 @@ export function createScimEndpoint(context: ScimContext): readonly Route[] {
       const charge = () => checkRate(connection.identityProvider.id);
       await charge();
       const operations = createOperations(context, connection);
+      // Its body is read before it waits for a slot: it may arrive slowly.
+      const body = BODIES.has(request.method) ? await readJsonBody(request, 'invalid_request', BODY) : null;
       const outcome = await dispatch(
         { context, connection, operations, base, runInSlot },
-        readRequest(request),
+        readRequest(request, body),
         charge,
       );
       return respondScim(outcome, type);
@@ -56,14 +58,14 @@ export function createScimEndpoint(context: ScimContext): readonly Route[] {
   return METHODS.map((method) => ({ method, path: `${ENDPOINT}/*`, handle }));
 }
 
-function readRequest(request: HttpRequest): ScimRequest {
+function readRequest(request: HttpRequest, body: unknown): ScimRequest {
   return {
     method: request.method === 'HEAD' ? 'GET' : request.method,
     path: pathOf(request).slice(ENDPOINT.length),
     parameters: new URLSearchParams(queryOf(request)),
     ifMatch: request.headers.get('if-match'),
     ifNoneMatch: request.headers.get('if-none-match'),
-    body: () => readJsonBody(request, 'invalid_request', BODY),
+    body,
   };
 }
 
@@ -72,20 +74,17 @@ async function dispatch(
   request: ScimRequest,
   charge: () => Promise<void> | undefined,
 ): Promise<ScimOutcome> {
-  const { method, path, parameters } = request;
+  const { method, path, parameters, body } = request;
   // A token is of a connection, not of a user. @see §3.11
   if (path === '/Me' || path.startsWith('/Me/'))
     throw new ScimError(501, null, 'No user is authenticated here.');
-  if (path === '/Bulk' && method === 'POST') {
-    const document = await handleBulk(service, await request.body(), charge);
-    return { status: 200, headers: {}, document };
-  }
+  if (path === '/Bulk' && method === 'POST')
+    return { status: 200, headers: {}, document: await handleBulk(service, body, charge) };
   const document =
     method === 'GET' ? findServiceDocument(path, parameters.get('filter') !== null, service.base) : null;
-  if (document !== null) return { status: 200, headers: {}, document };
-  // Its body is read before: it may arrive slowly.
-  const body = BODIES.has(method) ? await request.body() : null;
-  return service.runInSlot(() => handleScimRequest(service, { ...request, body: async () => body }));
+  return document === null
+    ? service.runInSlot(() => handleScimRequest(service, request))
+    : { status: 200, headers: {}, document };
 }
 
 const HEADERS = { 'cache-control': 'no-store' };

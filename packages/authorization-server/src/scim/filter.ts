@@ -38,12 +38,6 @@ const invalid = (detail: string) => new ScimError(400, 'invalidFilter', detail);
 /** Words, texts in quotes, and brackets. */
 const TOKEN = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 
-/** @throws ScimError `invalidFilter` */
-export function parseFilter(text: string, type: ResourceType): Filter {
-  const tokens = readTokens(text);
-  return createParser(tokens, type).parse();
-}
-
 function readTokens(text: string): readonly string[] {
   if (text.length > MAX_LENGTH) throw invalid(`A filter has at most ${MAX_LENGTH} characters.`);
   const tokens: string[] = [];
@@ -58,8 +52,9 @@ function readTokens(text: string): readonly string[] {
   return tokens;
 }
 
-/** Precedence: grouping, `not`, `and`, `or`. */
-function createParser(tokens: readonly string[], type: ResourceType): { parse(): Filter } {
+/** Precedence: grouping, `not`, `and`, `or`. @throws ScimError `invalidFilter` */
+export function parseFilter(text: string, type: ResourceType): Filter {
+  const tokens = readTokens(text);
   let next = 0;
   let terms = 0;
   const peek = () => tokens[next]?.toLowerCase();
@@ -121,13 +116,9 @@ function createParser(tokens: readonly string[], type: ResourceType): { parse():
     next += 1;
     return parseSub(readPath(token), parseGroup(depth, ']'));
   };
-  return {
-    parse() {
-      const filter = parseOr(0);
-      if (next < tokens.length) throw invalid(`The filter continues after its end, at token ${next + 1}.`);
-      return filter;
-    },
-  };
+  const filter = parseOr(0);
+  if (next < tokens.length) throw invalid(`The filter continues after its end, at token ${next + 1}.`);
+  return filter;
 }
 
 /** A JSON literal. Some services write `True`. */

@@ -129,10 +129,7 @@ function planFilter(filter: Filter | null, type: ResourceType): Plan {
   const [best] = lookups.toSorted((one, other) => one.rank - other.rank);
   if (best === undefined) return { candidates: { by: 'all' }, rest: filter };
   const others = best.isExact ? terms.filter((term) => term !== best.term) : terms;
-  const [first] = others;
-  const rest =
-    first === undefined ? null : others.length === 1 ? first : ({ op: 'and', filters: others } as const);
-  return { candidates: best.candidates, rest };
+  return { candidates: best.candidates, rest: others.length === 0 ? null : { op: 'and', filters: others } };
 }
 
 interface Lookup {

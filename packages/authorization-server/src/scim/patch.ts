@@ -108,7 +108,7 @@ export function applyPatch(
       if (!isNamed) return;
       throw new ScimError(400, 'mutability', `${attribute.name} cannot be changed.`);
     }
-    if (attribute.name === 'members') members.perform(op, target, value);
+    if (attribute.name === 'members') members.perform(attribute, op, target, value);
     else patchAttribute(patched, attribute, op, target, value);
   };
   for (const { op, target, value } of operations) {
@@ -278,7 +278,7 @@ function createMemberChanges() {
     removed.clear();
   };
   return {
-    perform(op: Op, { path: { subName }, filter }: Target, value: unknown): void {
+    perform(attribute: Attribute, op: Op, { path: { subName }, filter }: Target, value: unknown): void {
       if (subName !== null && subName.toLowerCase() !== 'value')
         throw new ScimError(400, 'mutability', 'Members are added and removed as a whole.');
       if (filter !== null) {
@@ -287,7 +287,7 @@ function createMemberChanges() {
         move(idsOf(filter), added, removed);
       } else if (op === 'remove' && value === undefined) removeAll();
       else {
-        const ids = readMemberIds(readValue(MEMBERS, value) ?? []);
+        const ids = readMemberIds(readValue(attribute, value));
         if (op === 'replace') removeAll();
         if (op === 'remove') move(ids, added, removed);
         else move(ids, removed, added);
@@ -300,14 +300,6 @@ function createMemberChanges() {
     },
   };
 }
-
-const MEMBERS: Attribute = {
-  name: 'members',
-  type: 'complex',
-  description: '',
-  multiValued: true,
-  subAttributes: ['value', 'type'].map((name) => ({ name, type: 'string', description: '' })),
-};
 
 /** The identifiers that `value eq "…"` names, also several with `or`. */
 function idsOf(filter: Filter): readonly string[] {

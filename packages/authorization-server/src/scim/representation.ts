@@ -197,16 +197,11 @@ export interface Selection {
   /** Whether an attribute, or some of its sub-attributes, are returned. */
   has(attribute: string): boolean;
   pick(representation: Attributes): Attributes;
-  /** Whether `attributes` was sent. */
-  readonly isExplicit: boolean;
 }
 
-/** @param attributes and @param excluded as sent: names, separated by commas. @see RFC 7644 §3.9 */
-export function readSelection(
-  attributes: string | null,
-  excluded: string | null,
-  type: ResourceType,
-): Selection {
+/** By the parameters `attributes` and `excludedAttributes`: names, separated by commas. @see RFC 7644 §3.9 */
+export function readSelection(parameters: Pick<URLSearchParams, 'get'>, type: ResourceType): Selection {
+  const [attributes, excluded] = [parameters.get('attributes'), parameters.get('excludedAttributes')];
   const included = attributes === null ? null : readNames(attributes, type);
   const left = included !== null || excluded === null ? new Map() : readNames(excluded, type);
   const isAlways = (name: string) => findAttribute(attributesOf(type), name)?.returned === 'always';
@@ -214,7 +209,6 @@ export function readSelection(
     isAlways(name) || (included === null ? left.get(name) !== 'all' : included.has(name));
   return {
     has,
-    isExplicit: included !== null,
     pick(representation) {
       const picked = Object.entries(representation).filter(([name]) => has(name));
       return Object.fromEntries(

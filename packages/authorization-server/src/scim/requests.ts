@@ -25,8 +25,8 @@ export interface ScimRequest {
   readonly parameters: Pick<URLSearchParams, 'get'>;
   readonly ifMatch: string | null;
   readonly ifNoneMatch: string | null;
-  /** Reads the JSON body. */
-  body(): Promise<unknown>;
+  /** JSON. */
+  readonly body: unknown;
 }
 
 /** Its outcome. */
@@ -72,11 +72,11 @@ export async function handleScimRequest(service: ScimService, request: ScimReque
     case 'GET':
       return show(service, type, request, await operations.find(type, id));
     case 'PUT': {
-      const changed = await operations.replace(type, id, await request.body(), request.ifMatch);
+      const changed = await operations.replace(type, id, request.body, request.ifMatch);
       return show(service, type, request, changed);
     }
     case 'PATCH': {
-      const changed = await operations.patch(type, id, await request.body(), request.ifMatch);
+      const changed = await operations.patch(type, id, request.body, request.ifMatch);
       // A group may have many members, which none asked for. @see RFC 7644 §3.5.2
       const isWanted = type.kind === 'User' || request.parameters.get('attributes') !== null;
       return isWanted
@@ -97,36 +97,28 @@ async function handleCollection(
   request: ScimRequest,
 ): Promise<ScimOutcome> {
   if (request.method === 'POST') {
-    const created = await service.operations.create(type, await request.body());
+    const created = await service.operations.create(type, request.body);
     const shown = await show(service, type, { ...request, ifNoneMatch: null }, created);
     return { ...shown, status: 201 };
   }
   if (request.method !== 'GET') throw notAllowed('GET, POST');
-  return list(service, type, (name) => request.parameters.get(name));
+  return list(service, type, request.parameters);
 }
+
 const SEARCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
 
 /** A list request in a body, so that its filter is in no log. @see RFC 7644 §3.4.3 */
 async function search(service: ScimService, type: ResourceType, request: ScimRequest): Promise<ScimOutcome> {
   if (request.method !== 'POST') throw notAllowed('POST');
-  const body = asObject(await request.body(), 'The body');
+  const body = asObject(request.body, 'The body');
   checkSchemas(body, SEARCH_SCHEMA);
-  return list(service, type, (name) => {
-    const given = body[name];
-    if (name === 'startIndex' || name === 'count') return given == null ? null : String(given);
-    const isNames = Array.isArray(given) && (name === 'attributes' || name === 'excludedAttributes');
-    if (isNames) return given.map(String).join(',');
-    return typeof given === 'string' ? given : null;
-  });
+  const given = Object.entries(body).filter(([, value]) => value !== null);
+  // A list of names becomes text with commas.
+  return list(service, type, new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])));
 }
 
-/** A parameter of a list request as text; `null`: it was not sent. */
-type ReadParameter = (
-  name: 'filter' | 'startIndex' | 'count' | 'cursor' | 'attributes' | 'excludedAttributes',
-) => string | null;
-
-function readWhole(read: ReadParameter, name: 'startIndex' | 'count'): number | null {
-  const value = read(name);
+function readWhole(parameters: ScimRequest['parameters'], name: 'startIndex' | 'count'): number | null {
+  const value = parameters.get(name);
   if (value === null || value === '') return null;
   if (!/^[+-]?\d{1,9}$/.test(value))
     throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`);
@@ -136,15 +128,19 @@ function readWhole(read: ReadParameter, name: 'startIndex' | 'count'): number | 
 /** Members, or groups of users, that one response lists. */
 const MAX_LISTED = 100_000;
 
-async function list(service: ScimService, type: ResourceType, read: ReadParameter): Promise<ScimOutcome> {
+async function list(
+  service: ScimService,
+  type: ResourceType,
+  parameters: ScimRequest['parameters'],
+): Promise<ScimOutcome> {
   const { context, connection } = service;
   const request: ListRequest = {
-    filter: read('filter'),
-    startIndex: readWhole(read, 'startIndex'),
-    count: readWhole(read, 'count'),
-    cursor: read('cursor'),
+    filter: parameters.get('filter'),
+    startIndex: readWhole(parameters, 'startIndex'),
+    count: readWhole(parameters, 'count'),
+    cursor: parameters.get('cursor'),
   };
-  const selection = readSelection(read('attributes'), read('excludedAttributes'), type);
+  const selection = readSelection(parameters, type);
   const { resources, totalResults, nextCursor } = await listResources(context, connection, type, request);
   const rendered: object[] = [];
   let left = MAX_LISTED;
@@ -179,7 +175,7 @@ async function show(
   const etag = entityTagOf(resource);
   const headers = { etag, location: resourceUrl(resource, type, service.base) };
   if (ifNoneMatch === etag) return { status: 304, headers, document: null };
-  const selection = readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type);
+  const selection = readSelection(parameters, type);
   const related = await readRelated(service, type, selection, resource);
   const document = selection.pick(renderResource(resource, related, type, service.base));
   return { status: 200, headers, document };
