@@ -3,9 +3,9 @@ import type { HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import type { PageRouter } from '../authorization/page-context.ts';
 import type { LocalLogin } from '../login/local-login.ts';
-import { hashSecret, newSecret } from '../secrets.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage } from '../ui/respond-page.ts';
+import { createOneTimeTokens } from '../users/one-time-tokens.ts';
 import type { User } from '../users/sessions.ts';
 import type { AccountRequest } from './account-routes.ts';
 import { type ConfirmedChange, confirmationPage } from './confirmation-view.ts';
@@ -22,9 +22,11 @@ type Field = 'code' | 'password' | 'credential';
 
 /** @see OWASP ASVS 5.0 §7.5.1: full re-authentication before changes to authentication settings */
 export function createConfirmation(
-  { store, clock, csrfTokens, events }: PageRouter,
+  pages: PageRouter,
   { factors, passkeys, authenticate, throttle, deviceCookies }: LocalLogin,
 ) {
+  const { store, csrfTokens, events } = pages;
+  const proofs = createOneTimeTokens(pages, 'confirmed change', PROOF_LIFETIME);
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
   /**
    * What an account has to confirm changes with, and whether its password suffices: where there is a second factor, session and
@@ -37,22 +39,9 @@ export function createConfirmation(
     return { hasCodes, hasPasskeys, passwordSuffices: isOtherFactor || !(hasCodes || hasPasskeys) };
   };
   /** A proof by password ends when the account gets a second factor. */
-  const proofBinding = async (user: User, action: string, until: string, id: string) => {
+  const proofBinding = async (user: User, action: string) => {
     const { passwordSuffices } = await findFactors(user);
-    return [action, until, id, user.sessionHash, user.account.id, String(passwordSuffices)];
-  };
-  const issueProof = async (user: User, action: string): Promise<string> => {
-    const until = String(clock() + PROOF_LIFETIME);
-    const id = newSecret();
-    return `${until}.${id}.${csrfTokens.issue('confirmed', ...(await proofBinding(user, action, until, id)))}`;
-  };
-  /** Whether the form contains a proof of this user and session for this change. */
-  const isProven = async ({ parameters, user }: AccountRequest, action: string): Promise<boolean> => {
-    const [until = '', id = '', mac] = (parameters.one('proof') ?? '').split('.');
-    return (
-      Number(until) > clock() &&
-      csrfTokens.matches(mac, 'confirmed', ...(await proofBinding(user, action, until, id)))
-    );
+    return [action, user.sessionHash, user.account.id, String(passwordSuffices)];
   };
 
   const show = async (
@@ -103,13 +92,12 @@ export function createConfirmation(
   return {
     /** The page that asks for a credential and posts it to `change.action`. */
     ask: (visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse> => show(visit, change),
-    isProven,
+    /** Whether the form contains a proof of this user and session for this change. */
+    isProven: async ({ parameters, user }: AccountRequest, action: string): Promise<boolean> =>
+      proofs.isValid(parameters.one('proof') ?? '', ...(await proofBinding(user, action))),
     /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
-    consumeProof: ({ parameters }: AccountRequest): Promise<boolean> => {
-      // Its id, which the MAC covers as text: the same MAC can be written in several ways.
-      const [, id = ''] = (parameters.one('proof') ?? '').split('.');
-      return store.consumeClientAssertion(hashSecret(`confirmed ${id}`), clock() + PROOF_LIFETIME);
-    },
+    consumeProof: ({ parameters }: AccountRequest): Promise<boolean> =>
+      proofs.consume(parameters.required('proof')),
     /**
      * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login. The `proof` is for
      * the next form of a change of two steps.
@@ -121,7 +109,7 @@ export function createConfirmation(
         field !== undefined && (field !== 'password' || (await findFactors(user)).passwordSuffices);
       if (!isAsked) return { response: await show(visit, change) };
       const outcome = await verify(visit, field, parameters.one(field) ?? '', change.action);
-      if (outcome === true) return { proof: await issueProof(user, change.action) };
+      if (outcome === true) return { proof: proofs.create(...(await proofBinding(user, change.action))) };
       if (outcome === false && field !== 'password')
         events({ type: 'login.failed', accountId: user.account.id });
       const wrong: FormError =

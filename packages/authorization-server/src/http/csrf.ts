@@ -5,7 +5,7 @@ import { deriveKey } from '../encryption/encryptor.ts';
 import type { EncryptionOptions } from '../encryption/options.ts';
 
 /** A token for one purpose is not valid for another. */
-type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed' | 'console';
+type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'console';
 
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 

@@ -4,7 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { ServerContext } from '../context.ts';
 import { displayName } from '../display-name.ts';
 import type { AccountRecord, PasskeyRecord } from '../store/index.ts';
-import { createPasskeyChallenges } from './passkey-challenges.ts';
+import { createOneTimeTokens } from './one-time-tokens.ts';
 
 /** The proof that a passkey was used. */
 interface PasskeyLogin {
@@ -39,10 +39,10 @@ export const MAX_PASSKEYS = 20;
 /** @returns `null` for an issuer at an IP address: a relying party identifier is a domain. @see Web Authentication §5.1.3 */
 export function createPasskeys(context: ServerContext): Passkeys | null {
   const { store, clock, events } = context;
-  const { issuer, name: serverName } = context.options;
+  const { issuer, name: serverName, lifetimes } = context.options;
   const { origin, hostname } = new URL(issuer);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
-  const challenges = createPasskeyChallenges(context);
+  const challenges = createOneTimeTokens(context, 'passkey challenge', lifetimes.transaction);
   const expected = (bound: readonly string[]) => ({
     expectedChallenge: (challenge: string) => challenges.isValid(challenge, ...bound),
     expectedOrigin: origin,
