@@ -1,5 +1,6 @@
 /** Finds the keys of issuers of assertions and logout tokens: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
 import { isSecureUrl, OAuthError, readWebUrl, serverMetadataUrls } from '@portcullis/protocol';
+import { createCachedDocument } from '../cached-document.ts';
 import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError, type RemoteIssue } from '../clients/metadata-document/fetch-json-error.ts';
@@ -7,11 +8,7 @@ import { createNamedFetch } from '../clients/metadata-document/outbound-settings
 import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
-import { createSingleFlight } from '../single-flight.ts';
-import { isAhead } from '../wrong-clock.ts';
 
-/** Seconds for which the URL of a key set is cached. */
-const MAX_AGE = 3600;
 /** Seconds after its fetch for which a URL is used while discovery fails, so that a withdrawn one stops working. */
 const LAST_GOOD_FOR = 86_400;
 /** Bytes of a discovery document and of a key set. */
@@ -33,13 +30,11 @@ export function createIssuerKeys({
   clock,
   options: { outbound },
 }: Pick<ServerContext<Pick<ClientPolicyOptions, 'outbound'>>, 'clock' | 'options'>): FindIssuerKeys {
-  const services = new Map<string, { readonly fetchJson: FetchJson; readonly keys: ClientKeys }>();
-  const urls = new Map<string, { readonly url: string; readonly at: number }>();
-  const singleFlight = createSingleFlight<string>(outbound.timeout);
+  const services = new Map<string, { readonly findUrl: () => Promise<string>; readonly keys: ClientKeys }>();
 
   return async ({ issuer, jwksUri, isDiscovered = false }, wanted) => {
-    const { fetchJson, keys } = serviceOf(issuer, isDiscovered ? undefined : jwksUri);
-    const url = jwksUri ?? (await urlOf(issuer, fetchJson));
+    const { findUrl, keys } = serviceOf(issuer, isDiscovered ? undefined : jwksUri);
+    const url = jwksUri ?? (await findUrl().catch((error: unknown) => rejectUnavailable(issuer, error)));
     return keys.find({ jwks_uri: url }, wanted, null);
   };
 
@@ -52,30 +47,24 @@ export function createIssuerKeys({
     // The issuer is configured: what it costs to ask it need not be remembered.
     const limits = createLimitRegistry();
     const fetchJson = createFetchJson('keys', { fetch, timeout: outbound.timeout, clock, limits });
-    const service = { fetchJson, keys: createClientKeys(fetchJson, clock, outbound.timeout) };
+    const findUrl = createCachedDocument(() => discover(issuer, fetchJson), {
+      clock,
+      timeout: outbound.timeout,
+      mayUseLast: (error, age) =>
+        !(error instanceof FetchJsonError && error.issue === 'gone') && age < LAST_GOOD_FOR,
+    });
+    const service = { findUrl, keys: createClientKeys(fetchJson, clock, outbound.timeout) };
     services.set(id, service);
     return service;
   }
+}
 
-  /** While discovery fails, a known URL stays in use for a time: it rarely changes. */
-  async function urlOf(issuer: string, fetchJson: FetchJson): Promise<string> {
-    const found = urls.get(issuer);
-    const known = found === undefined || isAhead(found.at, clock()) ? undefined : found;
-    if (known !== undefined && clock() < known.at + MAX_AGE) return known.url;
-    try {
-      const url = await singleFlight.run(issuer, () => discover(issuer, fetchJson));
-      urls.set(issuer, { url, at: clock() });
-      return url;
-    } catch (error) {
-      const isWithdrawn = error instanceof FetchJsonError && error.issue === 'gone';
-      if (known !== undefined && !isWithdrawn && clock() < known.at + LAST_GOOD_FOR) return known.url;
-      if (!(error instanceof FetchJsonError)) throw error;
-      throw new OAuthError('temporarily_unavailable', 'The keys of the issuer are unavailable.', {
-        reason: `assertion issuer ${issuer}: ${error.reason}`,
-        retryAfter: error.retryAfter,
-      });
-    }
-  }
+function rejectUnavailable(issuer: string, error: unknown): never {
+  if (!(error instanceof FetchJsonError)) throw error;
+  throw new OAuthError('temporarily_unavailable', 'The keys of the issuer are unavailable.', {
+    reason: `assertion issuer ${issuer}: ${error.reason}`,
+    retryAfter: error.retryAfter,
+  });
 }
 
 /** Failures that say more than that a document is missing, the last one most: most issuers have one of the documents. */

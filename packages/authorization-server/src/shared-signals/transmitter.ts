@@ -2,14 +2,13 @@
 import { isMembers, type JsonFields, parseStrictJson } from '@portcullis/http';
 import type { OutboundFetch } from '@portcullis/http/outbound';
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import { createCachedDocument } from '../cached-document.ts';
 import { createNamedFetch } from '../clients/metadata-document/outbound-settings.ts';
 import type {
   FederationContext,
   IdentityProvider,
   SharedSignals,
 } from '../federation/provider/identity-provider.ts';
-import { createSingleFlight } from '../single-flight.ts';
-import { isAhead } from '../wrong-clock.ts';
 import { requestedEvents } from './effects.ts';
 import { createClientAccess, fixedAccess, type StreamAccess } from './stream-access.ts';
 
@@ -38,8 +37,6 @@ export type Transmitter = ReturnType<typeof createTransmitter>;
 
 const PUSH = 'urn:ietf:rfc:8935';
 const POLL = 'urn:ietf:rfc:8936';
-/** Seconds for which its configuration is cached. */
-const MAX_AGE = 3600;
 const MAX_RESPONSE_BYTES = 1_048_576;
 /** Milliseconds that the transmitter may hold a poll. */
 const POLL_TIMEOUT = 40_000;
@@ -63,21 +60,10 @@ export function createTransmitter(
   const send = createJsonClient(fetch, access);
   const sendOpen = createJsonClient(fetch, fixed);
   const sendPoll = createJsonClient(fetchWithin(POLL_TIMEOUT), access);
-  const singleFlight = createSingleFlight<TransmitterMetadata>(outbound.timeout);
-  let known: { readonly metadata: TransmitterMetadata; readonly at: number } | null = null;
-
-  async function metadata(): Promise<TransmitterMetadata> {
-    const now = clock();
-    if (known !== null && now < known.at + MAX_AGE && !isAhead(known.at, now)) return known.metadata;
-    try {
-      const fetchMetadata = async () => readMetadata(issuer, await sendOpen('GET', metadataUrl(issuer)));
-      known = { metadata: await singleFlight.run(issuer, fetchMetadata), at: clock() };
-    } catch (error) {
-      // While it is down, what was known stays in use.
-      if (known === null) throw error;
-    }
-    return known.metadata;
-  }
+  const metadata = createCachedDocument(
+    async () => readMetadata(issuer, await sendOpen('GET', metadataUrl(issuer))),
+    { clock, timeout: outbound.timeout },
+  );
 
   /** The stream, which is created if there is none. @throws Error */
   async function findStream(): Promise<EventStream> {

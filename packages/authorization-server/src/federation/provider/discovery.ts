@@ -1,8 +1,7 @@
 /** Finds the endpoints of an identity provider: from the configuration, or from its OpenID Connect discovery document. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import { createSingleFlight } from '../../single-flight.ts';
-import { isAhead } from '../../wrong-clock.ts';
+import { createCachedDocument } from '../../cached-document.ts';
 import { IdentityProviderError, toIdentityProviderError } from './error.ts';
 import type { FederationContext, IdentityProvider } from './identity-provider.ts';
 
@@ -12,12 +11,6 @@ type FindServer = () => Promise<oauth.AuthorizationServer>;
 /** `oauth2`: an authorization server that needs no user, and whose metadata may be of RFC 8414 only. */
 export type ServerKind = 'oidc' | 'oauth2';
 
-/** Seconds for which a document is cached. */
-const MAX_AGE = 3600;
-
-/**
- * While the provider is down, a cached document stays in use: its endpoints rarely change.
- */
 export function createProviderDiscovery(
   { provider }: IdentityProvider,
   options: oauth.HttpRequestOptions<'GET'>,
@@ -36,20 +29,11 @@ export function createProviderDiscovery(
     };
     return async () => server;
   }
-  const singleFlight = createSingleFlight<oauth.AuthorizationServer>(outbound.timeout);
-  let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
-  return async () => {
-    const now = clock();
-    if (known !== null && now - known.at < MAX_AGE && !isAhead(known.at, now)) return known.server;
-    try {
-      const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options, kind));
-      known = { server, at: clock() };
-      return server;
-    } catch (error) {
-      if (known !== null && toIdentityProviderError(error).kind === 'outage') return known.server;
-      throw error;
-    }
-  };
+  return createCachedDocument(() => discover(provider.issuer, options, kind), {
+    clock,
+    timeout: outbound.timeout,
+    mayUseLast: (error) => toIdentityProviderError(error).kind === 'outage',
+  });
 }
 
 /**
