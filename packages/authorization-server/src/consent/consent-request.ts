@@ -1,4 +1,4 @@
-/** The consent request: scopes, and the workspace that the grant is bound to. */
+/** The consent request: scopes, and the workspace that the grant is bound to; and what a choice among them grants. */
 import {
   impliedScopes,
   intersectScopes,
@@ -6,6 +6,7 @@ import {
   type Scopes,
   unionScopes,
 } from '@portcullis/protocol';
+import type { ConsentDecision } from '../authorization/next-step.ts';
 import type { Workspace } from '../authorization/options.ts';
 import {
   consentDigestOf,
@@ -184,4 +185,34 @@ function resolveConsentScopes(
     alreadyGranted,
     isKnown: granted.length > 0 && !isStepUp,
   };
+}
+
+/** What a user chose. */
+interface ConsentChoice {
+  readonly scopes: Scopes;
+  /** Empty when none was named. */
+  readonly workspace: string;
+}
+
+/** Why a choice is no decision: it names something that was not offered, no scope, or no workspace. */
+type InvalidChoice = 'foreign' | 'nothing' | 'no-workspace';
+
+/** The consent decision: what the user's choice grants, within the limits of the consent request. Pure. */
+export function decideConsent(
+  { resource, scopes: { requested, alreadyGranted }, workspace, choices }: ConsentRequest,
+  chosen: ConsentChoice,
+): ConsentDecision | InvalidChoice {
+  const offered = requested.map(({ scope }) => scope);
+  if (missingScopes(chosen.scopes, offered).length > 0) return 'foreign';
+  if (chosen.scopes.length === 0 && requested.length > 0) return 'nothing';
+  if (requested.some(({ scope, isOptional }) => !isOptional && !chosen.scopes.includes(scope)))
+    return 'foreign';
+  const granted = intersectScopes(offered, [...impliedScopes(chosen.scopes, resource.hierarchy ?? {})]);
+  const decision = { scopes: unionScopes(alreadyGranted, granted), source: 'user' } as const;
+  if (choices.length === 0)
+    return chosen.workspace === '' ? { ...decision, workspace: workspace?.id ?? null } : 'foreign';
+  if (chosen.workspace === '') return 'no-workspace';
+  return choices.some(({ id }) => id === chosen.workspace)
+    ? { ...decision, workspace: chosen.workspace }
+    : 'foreign';
 }

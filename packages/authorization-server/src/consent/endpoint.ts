@@ -20,11 +20,11 @@ import type { User } from '../users/sessions.ts';
 import {
   type ConsentRequest,
   createConsentRequest,
+  decideConsent,
   isNothingGrantable,
   serializeConsentRequest,
 } from './consent-request.ts';
 import { type ConsentPage, consentPage } from './consent-view.ts';
-import { decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
 import type { ConsentOptions } from './options.ts';
 import { chosenScopes } from './permission-groups.ts';
