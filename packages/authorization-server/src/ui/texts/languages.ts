@@ -2,6 +2,7 @@
  * The languages of the pages, one JSON file each, and content negotiation by `Accept-Language`. A file that lacks a text does not
  * compile.
  */
+import { parseAccept } from 'hono/utils/accept';
 import german from './de.json' with { type: 'json' };
 import english from './en.json' with { type: 'json' };
 import spanish from './es.json' with { type: 'json' };
@@ -46,25 +47,12 @@ export function requestedLanguage(uiLocales: string | null | undefined): Languag
 }
 
 function findLanguage(header: string | null): Language | null {
-  const ranges = (header ?? '')
-    .slice(0, MAX_HEADER_LENGTH)
-    .split(',')
-    .flatMap((range, index) => readLanguageRange(range, index));
-  ranges.sort((first, second) => second.quality - first.quality || first.index - second.index);
-  return ranges[0]?.language ?? null;
+  const ranges = parseAccept((header ?? '').slice(0, MAX_HEADER_LENGTH)).filter(({ q }) => q > 0);
+  const [first = null] = ranges.flatMap(({ type }) => languageOfRange(type) ?? []);
+  return first;
 }
 
-interface LanguageRange {
-  readonly language: Language;
-  readonly quality: number;
-  readonly index: number;
-}
-
-/** Reads for example `de-AT;q=0.8` as German; regions are ignored. */
-function readLanguageRange(text: string, index: number): readonly LanguageRange[] {
-  const [tag = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-  const language = tag === '*' ? 'en' : readLanguage(tag.split('-')[0]);
-  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
-  const quality = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0;
-  return language === null || quality === 0 ? [] : [{ language, quality, index }];
+/** Reads for example `de-AT` as German; regions are ignored. */
+function languageOfRange(range: string): Language | null {
+  return range === '*' ? 'en' : readLanguage(range.toLowerCase().split('-')[0]);
 }
