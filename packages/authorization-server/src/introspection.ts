@@ -91,24 +91,10 @@ export function createIntrospection(
 }
 
 /** What a client may learn of its own opaque token: neither the user nor the grant. */
-function withoutUser({
-  iss,
-  aud,
-  client_id,
-  scope,
-  iat,
-  exp,
-  cnf,
-}: AccessTokenClaims): Partial<AccessTokenClaims> {
-  return {
-    iss,
-    aud,
-    client_id,
-    ...(scope !== undefined && { scope }),
-    iat,
-    exp,
-    ...(cnf !== undefined && { cnf }),
-  };
+const OWN_CLAIMS: readonly string[] = ['iss', 'aud', 'client_id', 'scope', 'iat', 'exp', 'cnf'];
+
+function withoutUser(claims: AccessTokenClaims): Partial<AccessTokenClaims> {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => OWN_CLAIMS.includes(name)));
 }
 
 /** The endpoint MUST require authorization; a public client does not authenticate. @see RFC 7662 §2.1 */

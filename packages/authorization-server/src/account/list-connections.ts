@@ -7,6 +7,7 @@ import { describeResource, verifierOf } from '../consent/describe-consent.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { GrantPosition, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
+import { findLiveGrant } from '../users/administer-connections.ts';
 import type { LinkedProvider, ListedGrant } from './connections-view.ts';
 
 /** Connections of a page. */
@@ -58,10 +59,8 @@ export async function findConnection(
   accountId: string,
   id: string,
 ): Promise<ConnectionList> {
-  const grant = (await context.store.findGrant(id))?.grant;
-  const now = context.clock();
-  const isLive = grant?.accountId === accountId && grant.revokedAt === null && grant.expiresAt > now;
-  const listed = isLive ? await listGrant(context, grant, now) : null;
+  const grant = await findLiveGrant(context, id);
+  const listed = grant?.accountId === accountId ? await listGrant(context, grant, context.clock()) : null;
   return { connections: listed === null ? [] : [listed], next: null };
 }
 

@@ -3,6 +3,7 @@ import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptedJson } from '../encryption/encrypted-json.ts';
 import type { GrantRecord } from '../store/index.ts';
+import { findLiveGrant } from '../users/administer-connections.ts';
 import type { UserBackend, UserBackends } from './backend.ts';
 
 /** What a link says. */
@@ -35,21 +36,12 @@ const MAX_LINK = 3000;
 export const CONNECT_PATH = '/connect';
 
 /** Nothing is stored: a link is encrypted under the master key, so that no error costs a row and any process opens it. */
-export function createConnectLinks(
-  { store, clock, options, encryptor }: ServerContext,
-  backends: UserBackends,
-) {
+export function createConnectLinks(context: ServerContext, backends: UserBackends) {
+  const { store, clock, options, encryptor } = context;
   const contents = createEncryptedJson<LinkContent>(encryptor, LINK_CONTEXT, MAX_LINK);
   /** Identifies the connection of a grant at a backend; empty: there has been none. */
   async function connectionOf(grantId: string, backend: string): Promise<string> {
     return (await store.findConnectedAccount({ grantId, backend }))?.connection ?? '';
-  }
-
-  async function liveGrant(grantId: string): Promise<GrantRecord | null> {
-    const found = await store.findGrant(grantId);
-    return found !== null && found.grant.revokedAt === null && found.grant.expiresAt > clock()
-      ? found.grant
-      : null;
   }
 
   return {
@@ -59,7 +51,7 @@ export function createConnectLinks(
      * @param scopes that the backend found missing
      */
     async create(grantId: string, backend: string, scopes: Scopes = []): Promise<string | null> {
-      if ((await liveGrant(grantId)) === null) return null;
+      if ((await findLiveGrant(context, grantId)) === null) return null;
       const connection = await connectionOf(grantId, backend);
       const expiresAt = clock() + LINK_LIFETIME;
       const link = contents.encrypt({ grantId, backend, scopes, connection, expiresAt });
@@ -71,7 +63,7 @@ export function createConnectLinks(
       if (content === null || content.expiresAt <= clock()) return null;
       const { grantId, scopes, connection } = content;
       const backend = backends.find(content.backend);
-      const grant = await liveGrant(grantId);
+      const grant = await findLiveGrant(context, grantId);
       if (backend === undefined || grant === null) return null;
       return (await connectionOf(grantId, backend.id)) === connection ? { backend, grant, scopes } : null;
     },

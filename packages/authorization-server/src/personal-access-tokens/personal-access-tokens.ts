@@ -5,6 +5,7 @@ import type { ServerContext, StoreContext } from '../context.ts';
 import type { ResourceContext, ResourceDefinition } from '../resources/options.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { GrantRecord } from '../store/index.ts';
+import { findLiveGrant } from '../users/administer-connections.ts';
 import { findScopeLimit } from '../users/scope-limits.ts';
 import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
 import { isAhead } from '../wrong-clock.ts';
@@ -88,19 +89,18 @@ export function createReadPersonalAccessToken(
   return async (token) => {
     const [, identifier] = FORM.exec(token) ?? [];
     if (identifier === undefined) return null;
-    const grant = await findLiveGrant(`${GRANT_PREFIX}${identifier}`, token);
+    const grant = await findGrant(`${GRANT_PREFIX}${identifier}`, token);
     const definition = resources.get(grant?.resources[0] ?? '');
     if (grant === null || definition === undefined) return null;
     await recordUse(grant);
     return claimsOf(grant, definition);
   };
 
-  async function findLiveGrant(grantId: string, token: string): Promise<GrantRecord | null> {
+  async function findGrant(grantId: string, token: string): Promise<GrantRecord | null> {
     const stored = await store.findPersonalAccessToken(grantId);
     if (stored === null || !matchesSecret(token, stored.hash)) return null;
-    const grant = (await store.findGrant(grantId))?.grant;
-    const isLive = grant?.revokedAt === null && grant.hasAccount && grant.expiresAt > clock();
-    return isLive ? grant : null;
+    const grant = await findLiveGrant(context, grantId);
+    return grant?.hasAccount === true ? grant : null;
   }
 
   /** Never rejects: the token is valid. */

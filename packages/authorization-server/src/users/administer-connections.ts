@@ -1,6 +1,6 @@
 /** Connection administration: list and revoke the grants of an account, with the provider tokens that they depend on. */
 import type { StoreContext } from '../context.ts';
-import type { AccountRecord, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
+import type { AccountRecord, FoundGrant, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import { findNamedAccount } from './administer-accounts.ts';
 
 /** Facts about the provider tokens that a grant depends on, without the tokens. */
@@ -53,8 +53,8 @@ export function createConnectionAdministration(context: StoreContext): Connectio
       );
     },
     async find(grantId) {
-      const grant = (await store.findGrant(grantId))?.grant;
-      if (grant === undefined || grant.revokedAt !== null || grant.expiresAt <= clock()) return null;
+      const grant = await findLiveGrant(context, grantId);
+      if (grant === null) return null;
       const [account, providerTokens] = await Promise.all([
         store.findAccount(grant.accountId),
         store.findProviderTokens(grantId),
@@ -81,6 +81,15 @@ export function createConnectionAdministration(context: StoreContext): Connectio
       return count;
     },
   };
+}
+
+/** A grant that was not revoked and has not expired. */
+export async function findLiveGrant(
+  { store, clock }: Pick<StoreContext, 'store' | 'clock'>,
+  grantId: string,
+): Promise<FoundGrant['grant'] | null> {
+  const grant = (await store.findGrant(grantId))?.grant;
+  return grant?.revokedAt === null && grant.expiresAt > clock() ? grant : null;
 }
 
 /** Grants by query. */
