@@ -1,10 +1,10 @@
 /** The redirect URIs of backends: state, browser and user are checked, the code is redeemed, and the tokens go to one grant. */
-import { type HttpRequest, type HttpResponse, pathOf, queryOf, respond, withCookies } from '@portcullis/http';
-import { readParameters } from '@portcullis/protocol';
+import { type HttpRequest, type HttpResponse, pathOf, respond } from '@portcullis/http';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { GrantConnections } from '../authorization/grant-connections.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { type BrowserTransaction, findTransaction } from '../authorization/transactions.ts';
+import { LOGIN_ENDED } from '../federation/pending-logins.ts';
 import { toIdentityProviderError } from '../federation/provider/error.ts';
 import type { Route } from '../http/router.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
@@ -36,7 +36,12 @@ export function createBackendCallbacks(pages: PageRouter, services: AccountServi
       const backend = backends.find(pathOf(request).slice(CALLBACK.length));
       return backend === undefined
         ? context.errors.show(CALLBACK, 'not-found')
-        : handleCallback({ ...context, ...services }, request, backend);
+        : services.requests.receive(
+            context.errors,
+            request,
+            { id: backend.id, endpoint: CALLBACK },
+            (login) => processCallback({ ...context, ...services }, { request, backend, login }),
+          );
     }),
     pages.route('GET', `${DOCUMENT}/*`, async (context, request) => {
       const [, id = '', app = ''] = /^(.*)\/~([\w-]{22})$/.exec(pathOf(request).slice(DOCUMENT.length)) ?? [];
@@ -70,23 +75,6 @@ interface BackendCallback {
   readonly login: FederatedLoginRecord;
 }
 
-const ENDED = 'the connection was completed, or has expired';
-
-async function handleCallback(
-  context: CallbackContext,
-  request: HttpRequest,
-  backend: UserBackend,
-): Promise<HttpResponse> {
-  const { requests } = context;
-  const state = readParameters(queryOf(request)).one('state');
-  const login = state === undefined ? 'unknown' : await requests.find(request, backend, state);
-  if (login === 'unknown') return context.errors.show(CALLBACK, 'gone', { reason: ENDED });
-  // A response that this browser did not request (login CSRF) is not used.
-  if (typeof login === 'string') return context.errors.show(CALLBACK, login);
-  const response = await processCallback(context, { request, backend, login });
-  return withCookies(response, [requests.clearCookie(login)]);
-}
-
 async function processCallback(context: CallbackContext, callback: BackendCallback): Promise<HttpResponse> {
   const { request, login } = callback;
   const { errors, sessions, requests } = context;
@@ -99,7 +87,7 @@ async function processCallback(context: CallbackContext, callback: BackendCallba
   if (accountId == null || accountId !== login.accountId)
     return errors.show(CALLBACK, 'other-account', { action: signOutAction(context.layout) });
   const secrets = await requests.consume(login);
-  if (secrets === null) return errors.show(CALLBACK, 'gone', { reason: ENDED });
+  if (secrets === null) return errors.show(CALLBACK, 'gone', { reason: LOGIN_ENDED });
   return transaction === null
     ? completeLink(context, callback, secrets, accountId)
     : completeInTransaction(context, callback, secrets, { transaction, accountId });

@@ -1,7 +1,9 @@
 /** Logins elsewhere until their callback: found by `state`, bound to the browser that started them, and used up once. */
-import type { HttpRequest, HttpResponse } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, queryOf, withCookies } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { type Cookie, defineCookie } from '../http/cookies.ts';
+import type { PageErrors } from '../http/error-pages.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
@@ -36,7 +38,8 @@ interface LoginRedirect<Secrets> {
   readonly secrets: Secrets;
 }
 
-type FoundLogin = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser';
+/** Why there is no login for a response, for the audit log. */
+export const LOGIN_ENDED = 'the login was completed, or has expired';
 
 /** Seconds that a login may take elsewhere. @see MCP security best practices */
 const LOGIN_LIFETIME = 600;
@@ -93,14 +96,24 @@ export function createPendingLogins<Secrets extends object>(
       });
       return respondRedirect(redirect.url, [...cookies, cookie]);
     },
-    /** Finds the login of a `state` at an identity provider or a backend, and checks that this browser started it. */
-    async find(request: HttpRequest, { id }: { readonly id: string }, state: string): Promise<FoundLogin> {
+    /** Handles the response of an identity provider or a backend, if this browser started its login, and deletes the cookie. */
+    async receive(
+      errors: PageErrors,
+      request: HttpRequest,
+      { id, endpoint }: { readonly id: string; readonly endpoint: string },
+      complete: (login: FederatedLoginRecord, state: string) => Promise<HttpResponse>,
+    ): Promise<HttpResponse> {
+      const state = readParameters(queryOf(request)).one('state') ?? '';
       const login = await store.findFederatedLogin(hashSecret(state), clock());
       // Mix-up attack: a response at the redirect URI of another provider MUST NOT be accepted. @see RFC 9700 §4.4.2.2
-      if (login === null || login[destination] !== id) return 'unknown';
-      const cookie = cookieFor(login.stateHash).read(request);
-      if (cookie === null) return 'no-cookie';
-      return matchesSecret(cookie, login.browserHash) ? login : 'other-browser';
+      if (login === null || login[destination] !== id)
+        return errors.show(endpoint, 'gone', { reason: LOGIN_ENDED });
+      const cookie = cookieFor(login.stateHash);
+      const browser = cookie.read(request);
+      // A response that this browser did not request (login CSRF) is not used.
+      if (browser === null) return errors.show(endpoint, 'no-cookie');
+      if (!matchesSecret(browser, login.browserHash)) return errors.show(endpoint, 'other-browser');
+      return withCookies(await complete(login, state), [cookie.clear()]);
     },
     /** Consumes the login, once. */
     async consume({ stateHash, encryptedSecrets }: FederatedLoginRecord): Promise<Secrets | null> {
@@ -108,7 +121,5 @@ export function createPendingLogins<Secrets extends object>(
       // Point of no return: the state is used up.
       return (await store.consumeFederatedLogin(stateHash, clock())) ? secrets : null;
     },
-    /** The `Set-Cookie` value that deletes its cookie. */
-    clearCookie: ({ stateHash }: FederatedLoginRecord): string => cookieFor(stateHash).clear(),
   };
 }

@@ -1,18 +1,12 @@
 /** The redirect URIs of identity providers: state and browser are checked, the code is redeemed, and the login completes. */
-import {
-  type ConnectionInfo,
-  type HttpRequest,
-  type HttpResponse,
-  queryOf,
-  readFormBody,
-  withCookies,
-} from '@portcullis/http';
-import { OAuthError, readParameters, temporarilyUnavailable } from '@portcullis/protocol';
+import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
+import { OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { toOAuthError } from '../authorization/error-response.ts';
 import { rejectTransaction } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import type { BrowserTransaction } from '../authorization/transactions.ts';
+import { LOGIN_ENDED } from '../federation/pending-logins.ts';
 import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../federation/provider/error.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { redirectFormToGet } from '../http/form-to-get.ts';
@@ -27,10 +21,13 @@ import {
 /** Each identity provider has its own redirect URI (mix-up attack). @see RFC 9700 §4.4.2.2 */
 export function createFederatedCallbacks(pages: PageRouter): readonly Route[] {
   return [...pages.options.identityProviders.values()].flatMap((identityProvider) => {
-    const path = `/callback/${identityProvider.id}`;
+    const { id } = identityProvider;
+    const path = `/callback/${id}`;
     return [
       pages.route('GET', path, (context, request, connection) =>
-        handleCallback(context, request, connection, identityProvider),
+        context.federation.logins.receive(context.errors, request, { id, endpoint: path }, (login, state) =>
+          processCallback(context, { request, connection, endpoint: path, state, identityProvider, login }),
+        ),
       ),
       ...(identityProvider.responseMode === 'form_post'
         ? [pages.route('POST', path, (context, request) => repeatAsGet(context, request, identityProvider))]
@@ -59,27 +56,6 @@ async function repeatAsGet(
   return response ?? errors.show(path, 'response-too-long', { values: { provider } });
 }
 
-const ENDED = 'the federated login was completed, or has expired';
-
-async function handleCallback(
-  context: PageContext,
-  request: HttpRequest,
-  connection: ConnectionInfo,
-  identityProvider: IdentityProvider,
-): Promise<HttpResponse> {
-  const { logins } = context.federation;
-  const endpoint = `/callback/${identityProvider.id}`;
-  const state = readParameters(queryOf(request)).one('state');
-  if (state === undefined) return context.errors.show(endpoint, 'gone');
-  const login = await logins.find(request, identityProvider, state);
-  if (login === 'unknown') return context.errors.show(endpoint, 'gone', { reason: ENDED });
-  // A response that this browser did not request (login CSRF) is not used.
-  if (typeof login === 'string') return context.errors.show(endpoint, login);
-  const callback = { request, connection, endpoint, state, identityProvider, login };
-  const response = await processCallback(context, callback);
-  return withCookies(response, [logins.clearCookie(login)]);
-}
-
 async function processCallback(context: PageContext, callback: FederatedCallback): Promise<HttpResponse> {
   const { request, endpoint, identityProvider, login, state } = callback;
   // Client and redirect URI are checked before the state is consumed, and again before the last redirect.
@@ -87,7 +63,7 @@ async function processCallback(context: PageContext, callback: FederatedCallback
   if (transaction !== null && 'missing' in transaction)
     return context.errors.showMissing(endpoint, transaction);
   const secrets = await context.federation.logins.consume(login);
-  if (secrets === null) return context.errors.show(endpoint, 'gone', { reason: ENDED });
+  if (secrets === null) return context.errors.show(endpoint, 'gone', { reason: LOGIN_ENDED });
   try {
     const { searchParams } = new URL(request.url);
     const client = context.federation.clientFor(identityProvider);
