@@ -1,7 +1,8 @@
 /** One-time account links (`/invitation`, `/reset`): the holder chooses a password or a passkey and is logged in. */
-import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
-import { type Parameters, readParameters } from '@portcullis/protocol';
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import { type HttpResponse, queryOf } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter, PageServices } from '../authorization/page-context.ts';
+import type { PostedForm } from '../http/page-route.ts';
 import type { Route } from '../http/router.ts';
 import type { LocalLogin } from '../login/local-login.ts';
 import { hashSecret } from '../secrets.ts';
@@ -24,10 +25,7 @@ interface ValidLink {
 }
 
 /** A form of a link's page. */
-interface LinkUse {
-  readonly context: PageContext;
-  readonly request: HttpRequest;
-  readonly connection: ConnectionInfo;
+interface LinkUse extends PostedForm<PageServices> {
   readonly link: ValidLink;
 }
 
@@ -129,8 +127,8 @@ export function createAccountLinkRoutes(
     ]);
   };
 
-  const usePassword = async (given: LinkUse, form: Parameters) => {
-    const { context, link } = given;
+  const usePassword = async (given: LinkUse) => {
+    const { context, link, form } = given;
     const issues = validateNewPassword(form, link.account.emailKey);
     if (issues !== null) return show(context, link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
@@ -153,12 +151,13 @@ export function createAccountLinkRoutes(
       return link?.record.purpose === purpose ? show(context, link, null) : showUsed(context, purpose);
     }),
 
-    pages.form(`/${purpose}`, async ({ context, request, connection, form }) => {
+    pages.form(`/${purpose}`, async (posted) => {
+      const { context, form } = posted;
       const link = await findLink(pages, form.one('token'));
       if (link?.record.purpose !== purpose) return showUsed(context, purpose);
       const credential = form.one('credential');
-      const given = { context, request, connection, link };
-      return credential === undefined ? usePassword(given, form) : usePasskey(given, credential);
+      const given = { ...posted, link };
+      return credential === undefined ? usePassword(given) : usePasskey(given, credential);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

@@ -54,13 +54,8 @@ export function createAccountRoutes(
       pages.form(path, async ({ context, request, connection, form: parameters }) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
-        if (!csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash)) {
-          const action = {
-            label: context.layout.text('account.review-again'),
-            href: accountPaths[section],
-          };
-          return context.errors.show(path, 'stale-form', { action });
-        }
+        if (!csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash))
+          return context.errors.rejectForm(path, accountPaths[section]);
         if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         return handle({ context, request, connection, user, parameters });
       }),

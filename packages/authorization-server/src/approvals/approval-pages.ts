@@ -59,10 +59,8 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
       const user = await findPermittedUser(pages, request);
       if (user === null) return respondRedirect(loginPath('approvals'));
       const path = `${APPROVALS_PATH}/${idOf(request)}`;
-      if (!csrfTokens.matches(form.one('token'), 'account', ...csrfBinding(user, idOf(request)))) {
-        const action = { label: context.layout.text('account.review-again'), href: APPROVALS_PATH };
-        return context.errors.show(ONE, 'stale-form', { action });
-      }
+      if (!csrfTokens.matches(form.one('token'), 'account', ...csrfBinding(user, idOf(request))))
+        return context.errors.rejectForm(ONE, APPROVALS_PATH);
       const found = await open(context, request, user);
       if (found === null || !mayDecide(found.approval, found.approver))
         return context.errors.show(ONE, 'unknown-approval');

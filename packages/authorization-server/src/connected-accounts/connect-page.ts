@@ -1,6 +1,7 @@
 /** The page of a gateway's link: the signed-in user connects an account at a backend for one app. */
 import { type HttpResponse, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
+import { createAccountRoutes } from '../account/account-routes.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import { clientDisplayName } from '../display-name.ts';
@@ -10,7 +11,7 @@ import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 import type { AccountServices } from './callback.ts';
-import { connectPage, signOutAction } from './connect-view.ts';
+import { type ConnectPage, connectPage, signOutAction } from './connect-view.ts';
 import { CONNECT_PATH, type ConnectLink } from './links.ts';
 
 /** Seconds for which the browser keeps a link while its user signs in. */
@@ -21,7 +22,8 @@ const LINK_FORMAT = /^[\w-]{40,3000}$/;
 const ANY_SERVER = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
 
 export function createConnectRoutes(pages: PageRouter, services: AccountServices): readonly Route[] {
-  const { options, csrfTokens, sessions } = pages;
+  const { options, sessions } = pages;
+  const routes = createAccountRoutes(pages, 'connect');
   const cookie = defineCookie(options.issuer, 'connect-link', LINK_FORMAT);
   return [
     pages.route('GET', CONNECT_PATH, async (context, request) => {
@@ -37,17 +39,12 @@ export function createConnectRoutes(pages: PageRouter, services: AccountServices
       if (link === null) return context.errors.show(CONNECT_PATH, 'used-connect-link');
       if (user === null) return respondRedirect(loginPath('connect'));
       const opened = await openLink(context, services, user, link);
-      return 'status' in opened ? opened : show(context, user, opened, link);
+      const fields = { link, token: routes.csrfToken(user) };
+      return 'status' in opened ? opened : show(context, user, opened, fields);
     }),
 
-    pages.form(CONNECT_PATH, async ({ context, request, form }) => {
-      const user = await sessions.find(request);
-      const link = form.one('link') ?? '';
-      if (user === null) return respondRedirect(loginPath('connect'));
-      if (!csrfTokens.matches(form.one('token'), 'account', user.sessionHash, link)) {
-        const action = { label: context.layout.text('account.review-again'), href: CONNECT_PATH };
-        return context.errors.show(CONNECT_PATH, 'stale-form', { action });
-      }
+    routes.form(CONNECT_PATH, async ({ context, user, parameters }) => {
+      const link = parameters.one('link') ?? '';
       const opened = await openLink(context, services, user, link);
       return 'status' in opened ? opened : start(context, services, user, { ...opened, link });
     }),
@@ -69,10 +66,10 @@ async function openLink(
 }
 
 async function show(
-  { layout, csrfTokens, findClient }: PageContext,
+  { layout, findClient }: PageContext,
   user: User,
   { backend, grant, scopes }: ConnectLink,
-  link: string,
+  fields: ConnectPage['fields'],
 ): Promise<HttpResponse> {
   const client = await findClient(grant.clientId, 'resume').catch(() => null);
   const page = connectPage(layout, {
@@ -80,7 +77,7 @@ async function show(
     backend,
     scopes,
     email: user.account.email,
-    fields: { link, token: csrfTokens.issue('account', user.sessionHash, link) },
+    fields,
   });
   return respondPage(page, { formAction: ANY_SERVER });
 }

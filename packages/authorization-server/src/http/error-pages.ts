@@ -97,6 +97,11 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
     /** Shows why a transaction cannot continue, and records it as an event. */
     showMissing: (endpoint: string, { missing, ...details }: MissingTransaction): Promise<HttpResponse> =>
       showError(endpoint, missing, details),
+    /** Rejects a form whose CSRF token does not match. @param path of its page */
+    rejectForm: (endpoint: string, path: string): Promise<HttpResponse> =>
+      showError(endpoint, 'stale-form', {
+        action: { label: layout.text('account.review-again'), href: path },
+      }),
     /** A new reference, for a page and its event. */
     newReference,
     /** Shows the error page of a thrown error, and records it as an event. */

@@ -1,19 +1,17 @@
 /** Routes of the login pages: each belongs to a login target of this browser, and its forms carry a CSRF token. */
-import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { PageContext, PageRouter, PageServices } from '../authorization/page-context.ts';
+import type { PostedForm } from '../http/page-route.ts';
 import type { Route } from '../http/router.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
 
-/** A request of a browser that logs in. */
-export interface LoginVisit {
-  readonly context: PageContext;
-  readonly request: HttpRequest;
-  readonly connection: ConnectionInfo;
+/** A form of a browser that logs in. */
+export interface LoginVisit extends PostedForm<PageServices> {
   readonly loginTarget: LoginTarget;
 }
 
-type HandleForm = (visit: LoginVisit & { readonly form: Parameters }) => Promise<HttpResponse>;
+type HandleForm = (visit: LoginVisit) => Promise<HttpResponse>;
 
 /** A page of a login. */
 export function loginPageRoute(

@@ -27,12 +27,9 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
     }),
 
     pages.form(PATH, async ({ context, request, form }) => {
-      const { errors, layout } = context;
       const user = await sessions.find(request);
-      if (user !== null && !csrfTokens.matches(form.one('token'), 'logout', user.sessionHash)) {
-        const action = { label: layout.text('account.review-again'), href: PATH };
-        return errors.show(PATH, 'stale-form', { action });
-      }
+      if (user !== null && !csrfTokens.matches(form.one('token'), 'logout', user.sessionHash))
+        return context.errors.rejectForm(PATH, PATH);
       return showSignedOut(context, { cookies: [await sessions.end(request)] });
     }),
   ];

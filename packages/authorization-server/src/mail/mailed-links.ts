@@ -2,13 +2,13 @@
 import type { FindClient } from '../clients/find-client.ts';
 import type { ServerContext } from '../context.ts';
 import { displayName } from '../display-name.ts';
-import { createEncryptedJson } from '../encryption/encrypted-json.ts';
+import type { EncryptedJson } from '../encryption/encrypted-json.ts';
 import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { AuditEventRecord } from '../store/index.ts';
 import { type AccountLink, createAccountAdministration } from '../users/administer-accounts.ts';
 import { findApprovers } from './find-approvers.ts';
 import { type Notice, type NoticeKind, noticeOf } from './notices.ts';
-import { SIGN_IN_LINK_PATH, type SignInLinks, signInLinkOf } from './sign-in-links.ts';
+import { SIGN_IN_LINK_PATH, type SignInLink, signInLinkOf } from './sign-in-links.ts';
 
 /** Links and names for mails about audit events. */
 export interface MailedLinks {
@@ -31,33 +31,21 @@ export interface MailedLinks {
   findAppName(clientId: string): Promise<string | null>;
 }
 
-/** Seconds for which "this was not me" works. */
-export const NOTICE_LIFETIME = 7 * 86_400;
-const MAX_TOKEN_LENGTH = 1024;
 /** Mails about one approval. */
 const MAX_APPROVERS = 100;
 
 export const NOTICE_PATH = '/notice';
 
-export type NoticeTokens = ReturnType<typeof createNoticeTokens>;
-
-/** The token of a notice's link: the notice itself, encrypted under a purpose of its own, so that nothing is stored. */
-export function createNoticeTokens({ clock, encryptor }: ServerContext) {
-  const encrypted = createEncryptedJson<Notice>(encryptor, 'mail notice', MAX_TOKEN_LENGTH);
-  return {
-    issue: encrypted.encrypt,
-    /** @returns `null`: it was not issued here, or has expired */
-    read(token: string): Notice | null {
-      const notice = encrypted.decrypt(token);
-      return notice !== null && clock() - notice.at < NOTICE_LIFETIME ? notice : null;
-    },
-  };
+/** What the links of mails contain, encrypted, so that nothing is stored. */
+export interface LinkTokens {
+  readonly notices: EncryptedJson<Notice>;
+  readonly signInLinks: EncryptedJson<SignInLink>;
 }
 
 export function createMailedLinks(
   context: ServerContext<FederationOptions>,
   findClient: FindClient,
-  { tokens, signInLinks }: { readonly tokens: NoticeTokens; readonly signInLinks: SignInLinks },
+  { notices, signInLinks }: LinkTokens,
 ): MailedLinks {
   const { store, options, clock } = context;
   const { origin } = new URL(options.issuer);
@@ -83,7 +71,7 @@ export function createMailedLinks(
     createNotice(event) {
       const notice = noticeOf(event);
       if (notice === null) return null;
-      const token = tokens.issue(notice);
+      const token = notices.encrypt(notice);
       return { kind: notice.kind, link: `${origin}${NOTICE_PATH}?token=${token}` };
     },
     createSignInLink(event) {

@@ -8,6 +8,7 @@ import { readParameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
+import type { EncryptedJson } from '../encryption/encrypted-json.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret } from '../secrets.ts';
@@ -17,18 +18,22 @@ import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { timeAgo } from '../ui/times.ts';
-import { NOTICE_LIFETIME, NOTICE_PATH, type NoticeTokens } from './mailed-links.ts';
+import { NOTICE_PATH } from './mailed-links.ts';
 import type { Notice } from './notices.ts';
 
-export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): readonly Route[] {
+/** Seconds for which "this was not me" works. */
+const NOTICE_LIFETIME = 7 * 86_400;
+
+export function createNoticeRoutes(pages: PageRouter, notices: EncryptedJson<Notice>): readonly Route[] {
   const { store, events, clock, options } = pages;
   const chargeReset = createRateLimitCheck(pages, 'linkRequests');
 
   /** @returns `null`: the link is not valid, or its account is disabled or gone */
   const find = async (token: string | undefined) => {
-    const notice = token === undefined ? null : tokens.read(token);
-    const account = notice === null ? null : await store.findAccount(notice.accountId);
-    return notice === null || account === null || account.disabledAt !== null ? null : { notice, account };
+    const notice = token === undefined ? null : notices.decrypt(token);
+    if (notice === null || clock() - notice.at >= NOTICE_LIFETIME) return null;
+    const account = await store.findAccount(notice.accountId);
+    return account === null || account.disabledAt !== null ? null : { notice, account };
   };
 
   const endConnection = async (accountId: string, grantId: string, at: number) => {

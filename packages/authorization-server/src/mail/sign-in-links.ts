@@ -5,8 +5,7 @@
 import { type HttpRequest, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import type { ServerContext } from '../context.ts';
-import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
+import type { EncryptedJson } from '../encryption/encrypted-json.ts';
 import type { Route } from '../http/router.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import { findLoginTarget, type LoginTarget } from '../login/login-target.ts';
@@ -16,7 +15,7 @@ import { respondPage } from '../ui/respond-page.ts';
 import { signInLinkPage } from './link-request-view.ts';
 
 /** What a link contains, encrypted. */
-interface SignInLink {
+export interface SignInLink {
   /** Of the request: a link that is mailed again is the same. */
   readonly id: string;
   readonly accountId: string;
@@ -28,11 +27,8 @@ interface SignInLink {
   readonly until: number;
 }
 
-export type SignInLinks = EncryptedJson<SignInLink>;
-
 /** Seconds. */
 const LIFETIME = 600;
-const MAX_TOKEN_LENGTH = 2048;
 export const SIGN_IN_LINK_PATH = '/login/link/open';
 
 /** Identifies a login target in the browser that began it, until the password changes; no secret. */
@@ -41,10 +37,6 @@ export function requesterHash(
   { passwordHash }: Pick<AccountRecord, 'passwordHash'>,
 ): string {
   return hashSecret(JSON.stringify([...binding, passwordHash]));
-}
-
-export function createSignInLinks({ encryptor }: ServerContext): SignInLinks {
-  return createEncryptedJson<SignInLink>(encryptor, 'sign-in link', MAX_TOKEN_LENGTH);
 }
 
 /** @returns `null`: the event is no request for one */
@@ -64,7 +56,7 @@ interface UsableLink {
 
 export function createSignInLinkRoutes(
   pages: PageRouter,
-  links: SignInLinks,
+  links: EncryptedJson<SignInLink>,
   completeLogin: CompleteLogin,
 ): readonly Route[] {
   const { store, clock, events } = pages;
@@ -93,7 +85,8 @@ export function createSignInLinkRoutes(
         : respondPage(signInLinkPage(context.layout, token, found.loginTarget.purpose));
     }),
 
-    pages.form(SIGN_IN_LINK_PATH, async ({ context, request, connection, form }) => {
+    pages.form(SIGN_IN_LINK_PATH, async (posted) => {
+      const { context, request, form } = posted;
       const found = await find(context, request, form.one('token') ?? '');
       // Point of no return: the link is used.
       const isFirst =
@@ -104,8 +97,7 @@ export function createSignInLinkRoutes(
         return context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link');
       }
       // RFC 8176 has no name for a link: a secret for one sign-in.
-      const visit = { context, request, connection, loginTarget: found.loginTarget };
-      return completeLogin(visit, found.account, ['otp']);
+      return completeLogin({ ...posted, loginTarget: found.loginTarget }, found.account, ['otp']);
     }),
   ];
 }
