@@ -23,7 +23,7 @@ type Field = 'code' | 'password' | 'credential';
 /** @see OWASP ASVS 5.0 §7.5.1: full re-authentication before changes to authentication settings */
 export function createConfirmation(
   pages: PageRouter,
-  { factors, passkeys, authenticate, throttle, deviceCookies }: LocalLogin,
+  { factors, passkeys, authenticate, verifyCode }: LocalLogin,
 ) {
   const { store, csrfTokens, events } = pages;
   const proofs = createOneTimeTokens(pages, 'confirmed change', PROOF_LIFETIME);
@@ -70,7 +70,7 @@ export function createConfirmation(
     value: string,
     action: string,
   ): Promise<boolean | number> => {
-    const { request, connection, user } = visit;
+    const { user } = visit;
     const { account, methods } = user;
     if (field === 'credential') {
       const used = await passkeys?.verifyLogin(value, challengeBinding(user, action));
@@ -79,13 +79,10 @@ export function createConfirmation(
       return used.isVerified || methods?.includes('hwk') !== true || methods.includes('mfa');
     }
     if (field === 'password') {
-      const login = await authenticate(account.email, value, { request, connection });
+      const login = await authenticate(account.email, value, visit);
       return login.kind === 'throttled' ? login.retryAfter : login.kind === 'signed-in';
     }
-    const device = deviceCookies.findDevice(request, account);
-    const attempt = await throttle({ account: account.id, connection, device }, () =>
-      factors.verify(account, value),
-    );
+    const attempt = await verifyCode(account, value, visit);
     return attempt.kind === 'throttled' ? attempt.retryAfter : attempt.result;
   };
 

@@ -24,10 +24,14 @@ export function createLocalAccounts(pages: PageRouter) {
   const passkeys = createPasskeys(pages);
   const deviceCookies = createDeviceCookies(pages);
   const factors = createSecondFactors(pages);
+  const throttle = pages.limits.keep('sign-in by code', () => createLoginThrottle(pages, 'code'));
   const local: LocalLogin = {
     ...{ passwords, passkeys, factors, deviceCookies },
     authenticate: createAuthenticateByPassword(pages, passwords, deviceCookies),
-    throttle: pages.limits.keep('sign-in by code', () => createLoginThrottle(pages, 'code')),
+    verifyCode: (account, code, { request, connection }) => {
+      const device = deviceCookies.findDevice(request, account);
+      return throttle({ account: account.id, connection, device }, () => factors.verify(account, code));
+    },
     firstAccount: createFirstAccountSetup(pages, passwords),
   };
   const confirmation = createConfirmation(pages, local);

@@ -13,7 +13,7 @@ import { mfaPage } from './mfa-view.ts';
 /** Seconds in which the second factor must follow the first. */
 const MFA_LIFETIME = 300;
 
-export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCookies }: LocalLogin) {
+export function createMfaStep(pages: PageRouter, { factors, verifyCode, deviceCookies }: LocalLogin) {
   const { store, clock, events, csrfTokens } = pages;
   const completeLogin = createCompleteLogin(deviceCookies);
 
@@ -58,15 +58,12 @@ export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCook
   return {
     startMfaOrComplete,
     route: loginTargetFormRoute(pages, '/login/code', async (visit) => {
-      const { context, request, connection, loginTarget, form } = visit;
+      const { context, loginTarget, form } = visit;
       const { layout } = context;
       const pending = await findPending(loginTarget, form);
       if (pending === null) return rejectStaleForm('/login/code', visit);
       const { account, first } = pending;
-      const device = deviceCookies.findDevice(request, account);
-      const attempt = await throttle({ account: account.id, connection, device }, () =>
-        factors.verify(account, form.one('code') ?? ''),
-      );
+      const attempt = await verifyCode(account, form.one('code') ?? '', visit);
       if (attempt.kind === 'throttled')
         return showForm(visit, pending, tooManyAttempts(layout, attempt.retryAfter));
       if (!attempt.result) {

@@ -18,7 +18,7 @@ type PasswordLogin =
   | { readonly kind: 'throttled'; readonly retryAfter: number };
 
 /** The browser and network that an attempt comes from. */
-interface LoginSource {
+export interface LoginSource {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
 }

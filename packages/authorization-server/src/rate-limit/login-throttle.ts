@@ -21,7 +21,7 @@ interface LoginAttempt {
 }
 
 /** `throttled`: too many failures before, so nothing was verified. */
-type ThrottledLogin<T> =
+export type ThrottledLogin<T> =
   | { readonly kind: 'throttled'; readonly retryAfter: number }
   | { readonly kind: 'verified'; readonly result: T };
 
