@@ -2,7 +2,7 @@
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { createProvisioningTokenAdministration } from '../src/index.ts';
-import { createScimSemaphore } from '../src/scim/semaphore.ts';
+import { createScimSemaphore } from '../src/scim/endpoint.ts';
 import { BULK, GROUP, PATCH, SEARCH, setScimScene, USER } from './scim-scene.ts';
 import { ISSUER } from './server-under-test.ts';
 

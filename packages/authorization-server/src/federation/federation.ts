@@ -12,9 +12,9 @@ import {
   type IdentityProvider,
 } from './provider/identity-provider.ts';
 import { type ProviderTokenResponse, providerTokensContext } from './provider/token-set.ts';
-import { createProviderTokenRecords } from './provider-token-records.ts';
 import { createProviderTokens, noProviderTokensInUse } from './provider-tokens.ts';
 import { createRevocationQueue } from './revocation-jobs.ts';
+import type { ProviderTokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 import { discardedTokens, encryptUpstreamTokens } from './upstream-tokens.ts';
 
@@ -49,6 +49,35 @@ export async function createFederation(context: FederationContext, vault: TokenV
     clientFor,
     /** Revokes provider tokens of ended grants; `null`: no grant has any. */
     revocations: isInUse ? createRevocationQueue(context, vault, records) : null,
+  };
+}
+
+/** Where provider tokens are stored, and who issued them. */
+export function createProviderTokenRecords(
+  { store, options: { identityProviders } }: FederationContext,
+  clientFor: (identityProvider: IdentityProvider) => ProviderClient,
+): ProviderTokenRecords {
+  return {
+    keyOf: ({ grantId }) => grantId,
+    encryptionContext: ({ grantId }) => providerTokensContext(grantId),
+    about: ({ grantId, accountId, identityProvider }) => ({ identityProvider, grantId, accountId }),
+    findIssuer(tokens) {
+      const identityProvider = findTokenIssuer(identityProviders, tokens);
+      return identityProvider === undefined ? undefined : clientFor(identityProvider);
+    },
+    find: ({ grantId }) => store.findProviderTokens(grantId),
+    lease: ({ grantId, version }, ...lease) => store.leaseProviderTokens(grantId, version, ...lease),
+    saveRefreshed: ({ grantId }, ...refreshed) => store.saveRefreshedProviderTokens(grantId, ...refreshed),
+    release: ({ grantId }, ...lease) => store.releaseProviderTokens(grantId, ...lease),
+    end: ({ grantId, version }, ...ended) => store.endProviderTokens(grantId, version, ...ended),
+    async isShared({ identityProvider, issuer, subject, grantId }) {
+      if (identityProviders.get(identityProvider)?.revocationEnds !== 'everything') return false;
+      return (await store.countProviderTokensOfIdentity(issuer, subject, grantId)) > 0;
+    },
+    endOfRevokedGrants: store.endProviderTokensOfRevokedGrants,
+    claimRevocations: store.claimRevocationJobs,
+    postponeRevocation: ({ grantId }, until) => store.postponeRevocationJob(grantId, until),
+    completeRevocation: ({ grantId, version }) => store.completeRevocationJob(grantId, version),
   };
 }
 

@@ -13,9 +13,9 @@ import {
   type IdentityProvider,
 } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
-import type { ProviderTokenRecords } from './provider-token-records.ts';
 import { createBackoff, createTokenRefresher, type TokenRefresher } from './refresh.ts';
 import type { TokenRefresh } from './refresh-with-lease.ts';
+import type { ProviderTokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** The provider tokens of a grant, known to be alive. */

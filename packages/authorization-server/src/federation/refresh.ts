@@ -25,7 +25,6 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
   const { clock, events } = context;
   const refreshOrWait = createRefreshOrWait(context, vault, records);
   const singleFlight = createSingleFlight<TokenRefresh<TokensRecord>>(context.options.outbound.timeout);
-  const pending = new Set<Promise<TokenRefresh<TokensRecord>>>();
   const backoff = createBackoff(clock);
 
   /** Refreshes tokens, or waits for the refresh in progress. If their issuer has revoked them, they end. */
@@ -37,9 +36,7 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
     const waiting = backoff.remaining(key);
     if (waiting !== null) return { kind: 'later', ...waiting };
     const outcome = await singleFlight.run(key, async () => {
-      const work = refreshOrWait(tokens, issuer);
-      pending.add(work);
-      const refreshed = await work.finally(() => pending.delete(work));
+      const refreshed = await refreshOrWait(tokens, issuer);
       if (refreshed.kind === 'later') backoff.start(key, refreshed);
       return refreshed;
     });
@@ -69,9 +66,7 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
     replace: (tokens: TokensRecord, issuer: TokenIssuer<TokenSet>): Promise<TokenRefresh<TokensRecord>> =>
       tokens.isRefreshable ? refresh(tokens, issuer) : end(tokens, 'revoked_by_provider'),
     /** Resolves when no refresh is in progress: without a receiver its response would be lost. */
-    async whenIdle(): Promise<void> {
-      await Promise.allSettled(pending);
-    },
+    whenIdle: singleFlight.whenIdle,
   };
 }
 

@@ -1,6 +1,11 @@
 /** The port by which refresh and revocation reach stored tokens of one kind: where their records are, and who issued them. */
 import type { Scopes } from '@portcullis/protocol';
-import type { ProviderTokensEndReason, RefreshedTokens, UpstreamTokens } from '../store/index.ts';
+import type {
+  ProviderTokensEndReason,
+  ProviderTokensRecord,
+  RefreshedTokens,
+  UpstreamTokens,
+} from '../store/index.ts';
 import type { ProviderTokenResponse, ProviderTokenSet } from './provider/token-set.ts';
 
 /** What an issuer does with its tokens. Methods throw `IdentityProviderError`. */
@@ -38,3 +43,6 @@ export interface TokenRecords<TokensRecord extends UpstreamTokens, TokenSet exte
   postponeRevocation(tokens: TokensRecord, until: number): Promise<void>;
   completeRevocation(tokens: TokensRecord): Promise<void>;
 }
+
+/** Provider tokens as refresh and revocation see them. */
+export type ProviderTokenRecords = TokenRecords<ProviderTokensRecord, ProviderTokenSet>;

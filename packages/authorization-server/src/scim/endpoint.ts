@@ -1,4 +1,5 @@
 /** The SCIM endpoint `/scim/v2`: authenticates a provisioning connection, and responds in SCIM's form. @see RFC 7644 */
+import { setImmediate } from 'node:timers/promises';
 import {
   bearerChallenge,
   type HttpRequest,
@@ -15,7 +16,6 @@ import { handleBulk } from './bulk.ts';
 import { createOperations, type ScimContext } from './operations.ts';
 import { handleScimRequest, type ScimOutcome, type ScimRequest, type ScimService } from './requests.ts';
 import { ScimError, scimErrorDocument } from './scim-error.ts';
-import { createScimSemaphore } from './semaphore.ts';
 import { findServiceDocument, MAX_PAYLOAD } from './service-documents.ts';
 import { authenticateConnection } from './tokens.ts';
 
@@ -56,6 +56,31 @@ export function createScimEndpoint(context: ScimContext): readonly Route[] {
     }
   };
   return METHODS.map((method) => ({ method, path: `${ENDPOINT}/*`, handle }));
+}
+
+/**
+ * Operations at the same time, which SQLite flushes to the disk together. On PostgreSQL, more would wait for the lock that all writes of
+ * provisioning take, each with a connection to the database that a token request needs.
+ */
+const CONCURRENCY = 4;
+
+/** Others are served in between, however many requests an identity provider sends at once. */
+export function createScimSemaphore(): ScimService['runInSlot'] {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (perform) => {
+    if (running >= CONCURRENCY) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      // What has arrived meanwhile comes first.
+      await setImmediate();
+      return await perform();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }
 
 function readRequest(request: HttpRequest, body: unknown): ScimRequest {

@@ -1,5 +1,5 @@
 /** Creates, changes and removes provisioned users and groups, and what that means for the accounts of users. */
-import type { AuthorizationEvent } from '../audit/events.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { ServerContext } from '../context.ts';
 import type { FederationOptions, IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { findProvisionedAccount } from '../federation/provisioned-users.ts';
@@ -71,8 +71,17 @@ export function createOperations(context: ScimContext, connection: Connection): 
       throw new ScimError(404, null, `There is no ${type.kind} ${JSON.stringify(id.slice(0, 100))}.`);
     return found;
   };
-  const record = (what: 'created' | 'changed' | 'removed', resource: ProvisionedResource) =>
-    events(changeEvent(what, resource, connection));
+  const record = (
+    what: 'created' | 'changed' | 'removed',
+    { kind, id: resourceId, accountId }: ProvisionedResource,
+  ) =>
+    events({
+      type: `scim.${kind === 'User' ? 'user' : 'group'}_${what}`,
+      identityProvider,
+      resourceId,
+      tokenId: connection.tokenId,
+      ...(accountId !== null && { accountId }),
+    });
   const change = (
     type: ResourceType,
     id: string,
@@ -160,20 +169,6 @@ export function createOperations(context: ScimContext, connection: Connection): 
   };
 }
 
-function changeEvent(
-  what: 'created' | 'changed' | 'removed',
-  { kind, id, accountId }: ProvisionedResource,
-  { identityProvider, tokenId }: Connection,
-): AuthorizationEvent {
-  return {
-    type: `scim.${kind === 'User' ? 'user' : 'group'}_${what}`,
-    identityProvider: identityProvider.id,
-    resourceId: id,
-    tokenId,
-    ...(accountId !== null && { accountId }),
-  };
-}
-
 async function listMembers(store: ScimContext['store'], groupId: string): ReturnType<Operations['related']> {
   const members = await store.listProvisionedMembers(groupId, MAX_LISTED_MEMBERS + 1);
   if (members.length > MAX_LISTED_MEMBERS)
@@ -212,7 +207,7 @@ async function planChange(
     account === 'none' &&
     !members.clear &&
     members.add.length + members.remove.length === 0 &&
-    JSON.stringify(sorted(attributes)) === JSON.stringify(sorted(before.attributes));
+    isDeepStrictEqual(attributes, before.attributes);
   if (isSame) return null;
   const resource: ProvisionedResource = {
     ...before,
@@ -225,10 +220,6 @@ async function planChange(
     modifiedAt: context.clock(),
   };
   return { resource, keys, members, account };
-}
-
-function sorted(attributes: Attributes): unknown {
-  return Object.entries(attributes).toSorted();
 }
 
 /**

@@ -1,4 +1,5 @@
 /** PATCH requests: operations on the attributes of a resource, applied all or not at all. @see RFC 7644 §3.5.2 */
+import { isDeepStrictEqual } from 'node:util';
 import type { MemberChanges } from '../store/index.ts';
 import { type Filter, meetsValueFilter, parseFilter } from './filter.ts';
 import {
@@ -232,8 +233,7 @@ function patchWhole(
   }
   const given = asList(readValue(attribute, value));
   if (op === 'replace') return given;
-  const known = before.map((one) => JSON.stringify(Object.entries(one).toSorted()));
-  const isNew = (one: Attributes) => !known.includes(JSON.stringify(Object.entries(one).toSorted()));
+  const isNew = (one: Attributes) => !before.some((known) => isDeepStrictEqual(known, one));
   return withOnePrimary(before, given.filter(isNew));
 }
 

@@ -14,7 +14,6 @@ import {
 } from './representation.ts';
 import { RESOURCE_TYPES, type ResourceType } from './schema.ts';
 import { ScimError } from './scim-error.ts';
-import type { RunInSlot } from './semaphore.ts';
 import { LIST_SCHEMA } from './service-documents.ts';
 
 /** A request below the endpoint. */
@@ -50,6 +49,9 @@ function readTarget(path: string): Target | null {
   if (rest.includes('/') || !isStorable(rest)) return null;
   return { type, id: rest === '' || rest === '.search' ? null : rest, isSearch: rest === '.search' };
 }
+
+/** Runs an operation when a slot is free. */
+type RunInSlot = <Outcome>(perform: () => Promise<Outcome>) => Promise<Outcome>;
 
 export interface ScimService {
   readonly context: ScimContext;
@@ -114,7 +116,11 @@ async function search(service: ScimService, type: ResourceType, request: ScimReq
   checkSchemas(body, SEARCH_SCHEMA);
   const given = Object.entries(body).filter(([, value]) => value !== null);
   // A list of names becomes text with commas.
-  return list(service, type, new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])));
+  return list(
+    service,
+    type,
+    new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])),
+  );
 }
 
 function readWhole(parameters: ScimRequest['parameters'], name: 'startIndex' | 'count'): number | null {
