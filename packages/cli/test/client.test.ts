@@ -455,7 +455,7 @@ describe('with a scripted server', () => {
     const call = async () => (await run(['call', world.serverUrl, 'any'])).errors;
     expect(await call()).toContain('portcullis: The server answered with status 400: x, abcd e.');
     status = 200;
-    expect(await call()).toBe('portcullis: The protocol revision of the server is not supported: abcd e\n');
+    expect(await call()).toBe("portcullis: Server's protocol version is not supported: abcd e\n");
   });
 
   it('T147 tools and call print no control characters of a response', async () => {

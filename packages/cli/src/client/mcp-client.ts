@@ -1,21 +1,20 @@
-/** MCP requests over the authorized fetch, for `call`, `tools` and `doctor`: lenient, because the doctor examines servers that stricter clients reject. */
-import { ClientError, type Fetch } from '@portcullis/client';
+/** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { ClientError, Fetch } from '@portcullis/client';
+import { type Message, mediaType } from '@portcullis/http';
+import { beforeAbort } from '@portcullis/protocol';
+import { isObject, parseJson } from '../json.ts';
+import { connectSse, maySpeakSse } from './transport/reconnecting-transport.ts';
 import {
-  CLIENT_INFO_KEY,
-  errorCodes,
-  errorResponse,
-  isResponse,
-  type Message,
-  type MessageId,
-  VERSION_KEY,
-} from '@portcullis/http';
-import { profileC, profileD } from '@portcullis/protocol';
-import { isObject } from '../json.ts';
-import { createReconnectingTransport, maySpeakSse } from './transport/reconnecting-transport.ts';
-import { HttpResponseError, limitLength } from './transport/responses.ts';
+  HttpResponseError,
+  limitLength,
+  MESSAGE_TYPES,
+  NOT_A_MESSAGE,
+  readResponseError,
+} from './transport/responses.ts';
 
 /** A JSON-RPC error. */
-interface RpcError {
+export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
@@ -36,143 +35,183 @@ export class ServerError extends Error {
 }
 
 /**
- * Sends a request and returns its result, unvalidated. Numbers are as the server writes them.
+ * Sends a request and returns its result, unvalidated.
  * @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response.
  */
 export type McpRequest = (method: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-export interface McpTarget {
-  readonly url: string;
-  readonly fetch: Fetch;
-  readonly version: string;
-  /** Declared in the client capabilities. */
-  readonly extensions?: Readonly<Record<string, object>>;
-  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
-  readonly acceptEndpoint: (endpoint: URL) => void;
-  /** Offers this revision in a session, and no other; by default the newest common revision is negotiated. */
-  readonly offer?: string;
-}
-
-/** A connection to an MCP server, for one request after the other. */
+/** A connection to an MCP server. */
 interface McpConnection {
-  /** The negotiated protocol revision. */
-  readonly revision: string;
-  /** Revisions that the server lists; empty when it does not list any. */
-  readonly listed: readonly string[];
   readonly request: McpRequest;
   close(): Promise<void>;
 }
 
-const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
-
-/** Connects by the stateless revision where the server lists it, else within a session. @throws as `McpRequest` */
-export async function connectMcp({
-  version,
-  offer,
-  extensions = {},
-  ...target
-}: McpTarget): Promise<McpConnection> {
-  const { notify, request, close } = createRequests(target);
-  const clientInfo = { name: 'portcullis', version };
-  const capabilities = Object.keys(extensions).length === 0 ? {} : { extensions };
-  const { revision } = profileD;
-  const _meta = {
-    [VERSION_KEY]: revision,
-    [CLIENT_INFO_KEY]: clientInfo,
-    [CAPABILITIES_KEY]: capabilities,
-  };
-  // Without sessions, each request states its client and revision.
-  const stateless: McpRequest = (method, params = {}) => request(method, { ...params, _meta });
-  const listed = offer === undefined ? await listVersions(stateless) : [];
-  if (listed.includes(revision)) return { revision, listed, request: stateless, close };
-  const protocolVersion = offer ?? profileC.revision;
-  const initialized = await request('initialize', { protocolVersion, clientInfo, capabilities });
-  await notify('notifications/initialized');
-  return { revision: readRevision(initialized) ?? profileC.revision, listed, request, close };
+interface McpConnectOptions {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly version: string;
+  /** Declared in the client capabilities. */
+  readonly extensions: Readonly<Record<string, object>>;
+  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
+  readonly acceptEndpoint: (endpoint: URL) => void;
 }
 
-async function listVersions(request: McpRequest): Promise<readonly string[]> {
-  try {
-    const found = await request('server/discover');
-    const versions = isObject(found) ? found['supportedVersions'] : undefined;
-    return Array.isArray(versions) ? versions.filter((one) => typeof one === 'string') : [];
-  } catch (error) {
-    // Servers of older revisions reject the method in different ways.
-    const mayBeOlder = error instanceof HttpResponseError && maySpeakSse(error.status);
-    if (error instanceof ServerError || mayBeOlder) return [];
-    throw error;
-  }
-}
+/** The value type of `extensions` in the MCP client's types. */
+type JsonObjects = Record<string, Record<string, never>>;
 
-function readRevision(initialized: unknown): string | null {
-  const revision = isObject(initialized) ? initialized['protocolVersion'] : undefined;
-  return typeof revision === 'string' ? revision : null;
-}
+/** Accepts every result that the MCP client accepts: tools are displayed as the server describes them. */
+const anyResult = {
+  '~standard': { version: 1, vendor: 'portcullis', validate: (value: unknown) => ({ value }) },
+} as const;
 
-/** Requests of the server are rejected, except `ping`. */
-function createRequests({ fetch, ...target }: Pick<McpTarget, 'url' | 'fetch' | 'acceptEndpoint'>) {
-  let response: Message | null = null;
-  let count = 0;
-  /** HTTP status of the last error response. */
-  let status = 200;
-  let failure: unknown = null;
-  let tooLong: ClientError | null = null;
-  const transport = createReconnectingTransport({
-    ...target,
-    async fetch(input, init) {
-      const received = limitLength(await fetch(input, init), (error) => {
-        tooLong = error;
-        void transport.close();
-      });
-      if (!received.ok) ({ status } = received);
-      return received;
-    },
-    complain(error) {
-      failure = error;
-    },
-    receive(message) {
-      const { id, method } = message;
-      if (isResponse(message)) response = id === count ? message : response;
-      else if (id !== undefined && id !== null) void respond(id, method === 'ping');
-    },
-  });
+/**
+ * Milliseconds. Any request may include a sign-in, which ends by its own timeout, with an error that says so: after ten minutes in a
+ * browser, after an hour with a code, and after another one for the account.
+ */
+const BEYOND_SIGN_IN = 2 * 3_600_000;
+const PATIENT = { timeout: BEYOND_SIGN_IN } as const;
+/** Timeout for ending a session at the server, in milliseconds. */
+const END_TIMEOUT = 2000;
+
+/** Connects. @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response. */
+export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
+  const { url, version, extensions } = options;
+  const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
+    '@modelcontextprotocol/client'
+  );
+  const failures = recordFailures(options.fetch, () => void transport.close());
+  const transport = new StreamableHTTPClientTransport(new URL(url), { fetch: failures.fetch });
+  const createMcpClient = (negotiates: boolean) =>
+    new Client(
+      { name: 'portcullis', version },
+      {
+        capabilities:
+          Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
+        ...(negotiates && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: BEYOND_SIGN_IN } } }),
+      },
+    );
+  const client = await connectOrFallBack();
   return {
-    request,
-    notify: (method: string) => transport.send({ jsonrpc: '2.0', method }),
-    close: transport.close,
+    request: (method, params = {}) =>
+      attempt(() => client.request({ method, params: { ...params } }, anyResult, PATIENT)),
+    async close() {
+      const ending = transport.terminateSession();
+      await beforeAbort(ending, AbortSignal.timeout(END_TIMEOUT)).catch(() => undefined);
+      // Aborts a request that the server has not responded to.
+      await client.close();
+    },
   };
 
-  async function request(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
-    count += 1;
-    status = 200;
-    response = null;
-    failure = null;
-    await transport.send({ jsonrpc: '2.0', id: count, method, params });
-    return resultOf(response);
+  /** Falls back for servers that reject Streamable HTTP: they may implement revision 2024-11-05. */
+  async function connectOrFallBack() {
+    const client = createMcpClient(true);
+    try {
+      await attempt(() => client.connect(transport, PATIENT));
+      return client;
+    } catch (error) {
+      if (!(error instanceof HttpResponseError) || !maySpeakSse(error.status)) throw error;
+      const legacy = await createSseTransport(options, failures.record);
+      if (legacy === null) throw error;
+      const older = createMcpClient(false);
+      await attempt(() => older.connect(legacy, PATIENT));
+      return older;
+    }
   }
 
-  function resultOf(received: Message | null): unknown {
-    const cause = tooLong ?? failure;
-    // The transport's cause is more specific than the response that replaces it.
-    if (cause instanceof ClientError || cause instanceof HttpResponseError) throw cause;
-    if (received === null)
-      throw new ServerError({ code: errorCodes.internal, message: 'The server did not respond.' });
-    if ('error' in received) throw new ServerError(readRpcError(received.error), status);
-    return received.result;
-  }
-
-  async function respond(id: MessageId, isPing: boolean): Promise<void> {
-    const message: Message = isPing
-      ? { jsonrpc: '2.0', id, result: {} }
-      : errorResponse(id, errorCodes.methodNotFound, 'Method not found');
-    await transport.send(message).catch(() => undefined);
+  async function attempt<T>(act: () => Promise<T>): Promise<T> {
+    failures.clear();
+    try {
+      return await act();
+    } catch (error) {
+      if (failures.recorded() !== null) throw failures.recorded();
+      // The transport's cause is more specific than the MCP client's error.
+      if (error instanceof ProtocolError) {
+        const { code, message, data } = error;
+        throw new ServerError({ code, message, ...(data !== undefined && { data }) });
+      }
+      if (failures.latest() !== null) throw failures.latest();
+      if (error instanceof SdkError) throw new ServerError({ code: -32603, message: error.message });
+      throw error;
+    }
   }
 }
 
-function readRpcError(value: unknown): RpcError {
+/** HTTP+SSE as a transport of the MCP client; `null` if the server does not support it. */
+async function createSseTransport(
+  { url, fetch, acceptEndpoint }: McpConnectOptions,
+  complain: (error: unknown) => void,
+): Promise<Transport | null> {
+  const sse = await connectSse({
+    ...{ url, fetch, complain, acceptEndpoint },
+    // It knows numbers as doubles only.
+    receive: (message) => transport.onmessage?.(JSON.parse(JSON.stringify(message)) as JSONRPCMessage),
+  });
+  const transport: Transport = {
+    start: async () => undefined,
+    send: async (message) => void sse?.send(message as Message).catch((error) => transport.onerror?.(error)),
+    async close() {
+      await sse?.close();
+      transport.onclose?.();
+    },
+  };
+  return sse === null ? null : transport;
+}
+
+/**
+ * A `fetch` that records its latest failure: an exception, or an HTTP error response.
+ * @param end called when a response is too long: the MCP client would continue to wait for the message in it
+ */
+function recordFailures(fetch: Fetch, end: () => void) {
+  let latest: unknown = null;
+  let recorded: unknown = null;
+  let tooLong: ClientError | null = null;
+  return {
+    latest: () => latest,
+    /** The error that ended the connection, or is behind an error response that was created here. */
+    recorded: () => tooLong ?? recorded,
+    record(error: unknown) {
+      recorded = error;
+    },
+    clear() {
+      latest = null;
+      recorded = null;
+    },
+    async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+      try {
+        const response = limitLength(await fetch(input, init), (error) => {
+          tooLong = error;
+          end();
+        });
+        if (init?.method !== 'POST') return response;
+        if (!response.ok) {
+          const text = await response.text();
+          latest = errorIn(response, text);
+          return new Response(text === '' ? null : text, response);
+        }
+        if (!MESSAGE_TYPES.includes(mediaType(response)) && response.status === 200)
+          latest = new HttpResponseError(response.status, NOT_A_MESSAGE);
+        return response;
+      } catch (error) {
+        latest = error;
+        throw error;
+      }
+    },
+  };
+}
+
+/** An HTTP error response may have a JSON-RPC error as its body. */
+function errorIn(response: Response, text: string): ServerError | HttpResponseError {
+  const json = parseJson(text);
+  const error = isObject(json) && json['jsonrpc'] === '2.0' ? json['error'] : undefined;
+  return isObject(error)
+    ? new ServerError(readRpcError(error), response.status)
+    : readResponseError(response, json);
+}
+
+export function readRpcError(value: unknown): RpcError {
   const { code, message, data } = isObject(value) ? value : {};
   return {
-    code: typeof code === 'number' ? code : errorCodes.internal,
+    code: typeof code === 'number' ? code : -32603,
     message: typeof message === 'string' ? message : 'error without a message',
     ...(data !== undefined && { data }),
   };

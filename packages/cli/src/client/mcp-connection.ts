@@ -1,5 +1,4 @@
 /** An MCP connection for one command: opens and closes it, and reports its errors with advice. */
-import { profiles } from '@portcullis/protocol';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import {
@@ -31,7 +30,6 @@ export async function withMcpConnection<T>(
   try {
     const connection = await connectMcp({ url, fetch, version, extensions, acceptEndpoint });
     try {
-      checkRevision(connection.revision);
       return await act(connection.request);
     } finally {
       await connection.close();
@@ -59,14 +57,4 @@ export async function withMcpConnection<T>(
       );
     throw error;
   }
-}
-
-/** HTTP+SSE, and those with rules for authorization. */
-const REVISIONS: readonly string[] = ['2024-11-05', ...profiles.map(({ revision }) => revision)];
-
-/** A client that does not support the revision of the server SHOULD disconnect. @see MCP 2025-11-25, lifecycle: version negotiation */
-function checkRevision(revision: string): void {
-  if (REVISIONS.includes(revision)) return;
-  const message = `The protocol revision of the server is not supported: ${cleanLine(revision)}`;
-  throw new CommandFailure(exitCodes.rules, message);
 }

@@ -1,6 +1,6 @@
 /** Determines which revisions a server supports: as reported to a signed-in client, otherwise inferred from its metadata. */
 import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
-import { connectMcp, type McpTarget } from '../client/mcp-client.ts';
+import { type ProbeTarget, probeMcp } from './mcp-probe.ts';
 
 /** The revisions whose rules apply to a server. */
 export interface Claims {
@@ -43,8 +43,8 @@ export function inferClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
  * Asks the server which revisions it supports: `server/discover` for the stateless ones, and a session for each older one.
  * @returns `null` if it supports no known revision
  */
-export async function probeClaims(target: McpTarget): Promise<Claims | null> {
-  const newest = await connectMcp(target);
+export async function probeClaims(target: ProbeTarget): Promise<Claims | null> {
+  const newest = await probeMcp(target);
   await newest.close();
   const claimed = new Set([newest.revision, ...newest.listed]);
   for (const { revision } of profiles) {
@@ -56,7 +56,7 @@ export async function probeClaims(target: McpTarget): Promise<Claims | null> {
 
   async function supports(revision: string): Promise<boolean> {
     try {
-      const older = await connectMcp({ ...target, offer: revision });
+      const older = await probeMcp({ ...target, offer: revision });
       await older.close();
       return older.revision === revision;
     } catch {

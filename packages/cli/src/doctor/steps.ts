@@ -1,7 +1,7 @@
 /** The steps of an examination, in a client's order; each checks the recorded responses against the rules. */
 import { type DiscoveryResult, planScopes } from '@portcullis/client';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
-import { connectMcp, ServerError } from '../client/mcp-client.ts';
+import { ServerError } from '../client/mcp-client.ts';
 import { HttpResponseError } from '../client/transport/responses.ts';
 import { isObject } from '../json.ts';
 import { explainCallFailure, noTools } from './call-failure.ts';
@@ -17,6 +17,7 @@ import {
 import { inferClaims, probeClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration } from './decisions.ts';
 import type { ExaminationContext } from './examination.ts';
+import { probeMcp } from './mcp-probe.ts';
 import { findObstacle, findProtectedOperation, sendOrStream } from './no-challenge.ts';
 import {
   describeMetadata,
@@ -178,7 +179,7 @@ export async function examineCall(
   report.startStep('call');
   const since = recorder.exchanges.length;
   try {
-    const connection = await connectMcp(target);
+    const connection = await probeMcp(target);
     const { revision } = connection;
     const claims = options.revision === undefined ? await probeClaims(target) : null;
     if (claims !== null) report.setClaims(claims);

@@ -43,13 +43,23 @@ export function maySpeakSse(status: number): boolean {
 
 /** Falls back to HTTP+SSE if a server rejects `initialize`. @see MCP transports, backwards compatibility */
 export function createReconnectingTransport(options: SessionOptions): MessageTransport {
+  return createTransport(options).transport;
+}
+
+/** HTTP+SSE only. @returns `null` if the server does not support it @throws ClientError `endpoint_refused`, and errors of `fetch` */
+export async function connectSse(options: SessionOptions): Promise<MessageTransport | null> {
+  const { transport, sessions } = createTransport(options);
+  return (await sessions.switchToSse()) ? transport : null;
+}
+
+function createTransport(options: SessionOptions) {
   const { receive, complain = () => undefined } = options;
   const closing = new AbortController();
   const pending = new Map<MessageId, PendingRequest>();
   const sessions = createRenewedSessions({ ...options, receive: accept }, (error) => {
     for (const { done } of pending.values()) done.reject(error);
   });
-  return {
+  const transport: MessageTransport = {
     async send(message) {
       if (isRequest(message)) return request(message);
       const id =
@@ -65,6 +75,7 @@ export function createReconnectingTransport(options: SessionOptions): MessageTra
       await sessions.close();
     },
   };
+  return { transport, sessions };
 
   function accept(message: Message): void {
     const { id } = message;

@@ -51,7 +51,7 @@ export async function readError(
 }
 
 /** Describes an HTTP error response. @param json its body, if any */
-function readResponseError(response: Response, json: unknown): HttpResponseError {
+export function readResponseError(response: Response, json: unknown): HttpResponseError {
   return new HttpResponseError(response.status, readReason(json), readMissingScopes(response));
 }
 
