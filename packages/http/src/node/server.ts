@@ -204,19 +204,19 @@ function hasUnsupportedCoding({ headers }: IncomingMessage): boolean {
   return coding !== undefined && coding.toLowerCase() !== 'chunked';
 }
 
-/** Loads the fetch listener on first use: it costs startup time and 17 MB. */
+/** Loads the listener on first use: it costs startup time and 17 MB. */
 async function delegate(
-  { fetch: application }: FetchDelegate,
+  response: FetchDelegate,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   onError: ListenOptions['onError'],
 ): Promise<void> {
-  const { createFetchListener: createApplicationListener } = await import('./fetch-listener.ts');
-  const listener = createApplicationListener(application, (error) => {
+  const { getRequestListener } = await import('@hono/node-server');
+  const errorHandler = (error: unknown) => {
     onError?.(error);
     return toResponse(INTERNAL_ERROR);
-  });
-  await listener(incoming, outgoing);
+  };
+  await getRequestListener((request) => response.fetch(request), { errorHandler })(incoming, outgoing);
 }
 
 /** The minimum TLS version. @see RFC 9325 §3.1.1 */
