@@ -118,13 +118,10 @@ function createProgress(errors: Streams['errors'], live: boolean) {
 /** One reader for the whole process: several would lose lines of a pipe. */
 function createPrompts(input: Streams['input'], errors: Streams['errors'], terminal: boolean) {
   let reader: Interface | null = null;
+  let lines: AsyncIterator<string> | null = null;
   let muted = false;
-  let ended = false;
-  const lines: string[] = [];
-  const waiting: PromiseWithResolvers<string>[] = [];
 
-  function open(): void {
-    if (reader !== null) return;
+  function open(): AsyncIterator<string> {
     // Readline echoes input to its output, which is muted for secrets.
     const echo = new Writable({
       write(chunk, _encoding, done) {
@@ -132,36 +129,26 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
         done();
       },
     });
-    reader = createInterface({ input, output: echo, terminal, historySize: 0 });
-    reader.on('line', (line) => {
-      const next = waiting.shift();
-      if (next === undefined) lines.push(line);
-      else next.resolve(line);
-    });
+    const opened = createInterface({ input, output: echo, terminal, historySize: 0 });
     // The terminal passes Ctrl+C on as a character: it ends the command as everywhere else.
-    reader.on('SIGINT', () => {
-      reader?.removeAllListeners('close');
-      reader?.close();
+    opened.on('SIGINT', () => {
+      opened.removeAllListeners('close');
+      opened.close();
       errors.write('\n');
       process.kill(process.pid, 'SIGINT');
     });
-    reader.on('close', () => {
-      ended = true;
-      for (const next of waiting.splice(0)) next.reject(noAnswer());
-    });
+    reader = opened;
+    return opened[Symbol.asyncIterator]();
   }
 
   return {
     async line(secret: boolean): Promise<string> {
-      open();
+      lines ??= open();
       muted = secret;
       try {
-        const known = lines.shift();
-        if (known !== undefined) return known;
-        if (ended) throw noAnswer();
-        const next = Promise.withResolvers<string>();
-        waiting.push(next);
-        return await next.promise;
+        const { value, done } = await lines.next();
+        if (done) throw new ClientError('cancelled', 'There was no input.');
+        return value;
       } finally {
         muted = false;
       }
@@ -170,8 +157,4 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
       reader?.close();
     },
   };
-}
-
-function noAnswer(): ClientError {
-  return new ClientError('cancelled', 'There was no input.');
 }
