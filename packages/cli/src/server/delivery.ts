@@ -7,11 +7,27 @@ import type { Parts } from './parts.ts';
 /** Milliseconds to the next look at the audit log. */
 const INTERVAL = 1_000;
 
-/** Delivers until `stopping` aborts, and lets another process deliver then. */
-export async function deliverUntil(
-  delivery: Omit<Delivery, 'deliver'> & { deliver(): Promise<unknown> },
-  stopping: AbortSignal,
-): Promise<void> {
+type Repeated = Omit<Delivery, 'deliver'> & { deliver(): Promise<unknown> };
+
+/**
+ * Starts to deliver.
+ * @param create gets a function that says whether to stop
+ * @returns a function that stops it, after what is in progress, and lets another process deliver then
+ */
+export function startDelivery(create: (isStopped: () => boolean) => Repeated): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = deliverUntil(
+    create(() => signal.aborted),
+    signal,
+  );
+  return () => {
+    stopping.abort();
+    return running;
+  };
+}
+
+async function deliverUntil(delivery: Repeated, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     // The store reports an outage by itself.
     const isMore = await delivery.deliver().catch(() => false);

@@ -11,7 +11,7 @@ import type { MailOptions } from '@portcullis/admin/options';
 import { createDelivery, type DeliveryReport } from '@portcullis/admin/webhooks';
 import type { MailedLinks } from '@portcullis/authorization-server';
 import type { Composition } from './compose.ts';
-import { deliverUntil, NOT_ROUTINE } from './delivery.ts';
+import { NOT_ROUTINE, startDelivery } from './delivery.ts';
 import type { Parts } from './parts.ts';
 import { lookOf } from './test-mail.ts';
 
@@ -26,7 +26,6 @@ export function startMail(
   services: Services,
   composition: Composition,
 ): () => Promise<void> {
-  const stopping = new AbortController();
   const { storage, issuer, prepared } = services;
   const look = lookOf(prepared.settings, issuer);
   const delivery = createDelivery({
@@ -44,11 +43,8 @@ export function startMail(
     clock: Date.now,
     report: (report) => reportOutcome(report, services, composition),
   });
-  const running = deliverUntil(delivery, stopping.signal);
-  return async () => {
-    stopping.abort();
-    await Promise.race([running, sleep(STOP_TIMEOUT, undefined, { ref: false })]);
-  };
+  const stop = startDelivery(() => delivery);
+  return () => Promise.race([stop(), sleep(STOP_TIMEOUT, undefined, { ref: false })]);
 }
 
 function linksOf({ authorizationServer: { mailedLinks } }: Composition): MailedLinks {

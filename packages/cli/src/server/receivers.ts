@@ -3,7 +3,7 @@ import { idPrefixOf } from '@portcullis/admin/operations';
 import { createSend, type SendEvent } from '@portcullis/admin/webhooks';
 import type { Settings } from '../settings/schema.ts';
 
-export interface OpenReceiver {
+interface OpenReceiver {
   readonly send: SendEvent;
   close?(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { transmitterResourceOf } from '@portcullis/admin/options';
 import type { EventTransmitter, StreamEvent } from '@portcullis/admin/shared-signals';
 import type { AuthorizationServerOptions } from '@portcullis/authorization-server';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
-import { deliverUntil, NOT_ROUTINE, reportDelivery } from './delivery.ts';
+import { NOT_ROUTINE, reportDelivery } from './delivery.ts';
 import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
 
@@ -34,14 +34,4 @@ export async function loadTransmitter(
     events: (event) => server.recordOf<StreamEvent>({ ...NOT_ROUTINE, listener: parts.log }, event),
     report: ({ id }, report) => reportDelivery(id, report, parts, server),
   });
-}
-
-/** Starts to push. @returns a function that stops it, after the requests in progress */
-export function startPushDelivery({ push }: EventTransmitter): () => Promise<void> {
-  const stopping = new AbortController();
-  const running = deliverUntil(push, stopping.signal);
-  return async () => {
-    stopping.abort();
-    await running;
-  };
 }

@@ -7,6 +7,7 @@ import { requireCommands, tryUrls } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { loadDecisionPoint } from './decision-point.ts';
+import { startDelivery } from './delivery.ts';
 import { createEndedGrants } from './ended-grants.ts';
 import { describeStart, reportAddresses } from './introduction.ts';
 import { createLineBatch, inPieces } from './line-batch.ts';
@@ -171,10 +172,8 @@ async function startDeliveries(
     const { startWebhooks } = await import('./webhooks.ts');
     opened.defer(await startWebhooks(parts, composition));
   }
-  if (composition.transmitter !== null) {
-    const { startPushDelivery } = await import('./shared-signals.ts');
-    opened.defer(startPushDelivery(composition.transmitter));
-  }
+  const { transmitter } = composition;
+  if (transmitter !== null) opened.defer(startDelivery(() => transmitter.push));
   if (settings.mail !== null) {
     const { startMail } = await import('./mail.ts');
     opened.defer(startMail(settings.mail, parts, composition));
