@@ -61,7 +61,10 @@ export async function run(args: readonly string[], processContext: ProcessContex
     // Only the requested command is loaded: a bridge starts in half the time without the server's code.
     const remote = readRemote(args);
     if (remote !== null) {
-      (await import('./remote/remote.ts')).defineRemote(program, processContext, remote.server);
+      const { defineRemote, remoteNames } = await import('./remote/remote.ts');
+      const local = new Command();
+      await defineCommands(local, processContext, remoteNames);
+      defineRemote(program, local, processContext, remote.server);
       await program.parseAsync(remote.args, { from: 'user' });
       return null;
     }

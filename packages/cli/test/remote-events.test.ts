@@ -4,8 +4,8 @@ import type { Client } from '@portcullis/client';
 import { expect, it } from 'vitest';
 import { CommandFailure, exitCodes } from '../src/client/exit-codes.ts';
 import { type AdminApi, createAdminApi } from '../src/remote/admin-api.ts';
-import type { RemoteTask, TaskCommand } from '../src/remote/command.ts';
-import { eventsCommand } from '../src/remote/events.ts';
+import type { RemoteTask } from '../src/remote/command.ts';
+import { showEvents } from '../src/remote/events.ts';
 import { createContext } from './support/in-process.ts';
 
 function event(id: string, type = 'login.succeeded', details: object = {}) {
@@ -34,7 +34,7 @@ async function follow(api: Partial<AdminApi>, flags: RemoteTask['flags'] = {}): 
     terminal,
     processContext,
   };
-  const act = (eventsCommand as TaskCommand).act(task as unknown as RemoteTask);
+  const act = showEvents(task as unknown as RemoteTask);
   await expect(act).rejects.toThrow('no role');
   return lines.map((line) => JSON.parse(line).type);
 }

@@ -1,10 +1,11 @@
 /** `portcullis clients`: manages clients; those added here are trusted. */
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { addClient, addRotationOptions, rotateSecret, updateClient } from './clients/change.ts';
+import { addClient, readDuration, rotateSecret, updateClient } from './clients/change.ts';
 import { defineInitialAccessTokens } from './clients/initial-access-tokens.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import { addMetadataOptions } from './clients/metadata-flags.ts';
+import { addSecretOptions } from './clients/secret-output.ts';
 import { type Task, taskOf } from './clients/task.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { type Output, storeCommands } from './store-commands.ts';
@@ -26,11 +27,16 @@ export function defineClients(program: Command, processContext: ProcessContext):
     one('update', 'change the metadata of a client; what is not given stays', unlessConfigured(updateClient)),
     false,
   );
-  addRotationOptions(
+  addSecretOptions(
     one(
       'rotate-secret',
       'replace the secret of a client; the new one is shown only once',
       unlessConfigured(rotateSecret, CONFIGURED_SECRET),
+    ).option(
+      '--overlap <time>',
+      'how long the replaced secret is still accepted, such as 30m, 12h or 7d; 0: not at all',
+      readDuration,
+      86_400,
     ),
   );
   one(

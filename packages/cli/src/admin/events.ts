@@ -44,12 +44,6 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
       'Shows the audit events that servers have written to the store, the latest last: a table in a terminal, every member of each event otherwise. docs/events.md lists all events.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
-  addEventOptions(command);
-  command.action((flags: Flags) => show(flags, processContext));
-}
-
-/** Which events are shown, and how. */
-export function addEventOptions(command: Command): void {
   addFilterOptions(command);
   command
     .option('--last <number>', 'number of events to show, of those that match', readCount, 50)
@@ -59,7 +53,8 @@ export function addEventOptions(command: Command): void {
       'a reference code shown on an error page, with the other events of its authorization transaction',
     )
     .option('--follow', 'keep printing new events until stopped')
-    .option('--json', 'one JSON object per line');
+    .option('--json', 'one JSON object per line')
+    .action((flags: Flags) => show(flags, processContext));
 }
 
 function readCount(text: string): number {

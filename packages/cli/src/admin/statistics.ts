@@ -29,13 +29,7 @@ type Task = StoreTask<{ readonly over: Over }>;
 export function defineStatistics(program: Command, processContext: ProcessContext): void {
   const define = storeCommands(program, processContext, (task: Task) => task, ['config', 'database']);
   const more = 'In UTC. Hours that no server has counted yet are counted first, and saved.';
-  addStatisticsOptions(
-    define('statistics', 'count sign-ins, tokens, calls and refusals over time', show, more),
-  );
-}
-
-export function addStatisticsOptions(command: Command): void {
-  command
+  define('statistics', 'count sign-ins, tokens, calls and refusals over time', show, more)
     .addOption(
       new Option('--over <time>', 'the last hour, day, week or month')
         .choices(Object.keys(TIMES))

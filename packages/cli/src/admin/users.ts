@@ -42,18 +42,6 @@ function taskOf({ settings, flags, args, processContext: { command }, ...tools }
 
 type Task = ReturnType<typeof taskOf>;
 
-const PROFILE_OPTIONS = [
-  ['--name <name>', 'name of the owner'],
-  ['--groups <list>', 'groups of the owner, separated by commas'],
-] as const;
-
-export const NEW_USER_OPTIONS = [...PROFILE_OPTIONS, ['--role <role>', 'operator or viewer']] as const;
-
-export const DESCRIPTION_OPTIONS = [
-  ...PROFILE_OPTIONS,
-  ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
-] as const;
-
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
@@ -67,15 +55,17 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
     add,
     'With the setting mail, the owner gets the link by mail.',
   ).argument('<email>', 'email address of the owner');
-  for (const [flags, about] of NEW_USER_OPTIONS) addition.option(flags, about);
-  addition.option('--json', 'as JSON');
+  addProfileOptions(addition).option('--role <role>', 'operator or viewer').option('--json', 'as JSON');
   const description = one(
     'describe',
     'set the name and groups of a local account, for servers that ask for them',
     describeAccount,
     'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
   );
-  for (const [flags, about] of DESCRIPTION_OPTIONS) description.option(flags, about);
+  addProfileOptions(description).option(
+    '--now',
+    'if a group is lost, end all connections of the account at once: its apps ask again',
+  );
   one('show', 'show an account, and which apps may act for its owner', show).option('--json', 'as JSON');
   define('list', 'list the accounts', list).option('--json', 'as JSON');
   one(
@@ -107,6 +97,12 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
     reset,
     'The owner chooses a new password or passkey with it. The passkeys, authenticator app and recovery codes of before are removed then.',
   ).option('--json', 'as JSON');
+}
+
+function addProfileOptions(command: Command): Command {
+  return command
+    .option('--name <name>', 'name of the owner')
+    .option('--groups <list>', 'groups of the owner, separated by commas');
 }
 
 async function add(task: Task): Promise<Output> {

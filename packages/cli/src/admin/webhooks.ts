@@ -1,6 +1,6 @@
 /** `portcullis webhooks`: shows how far the delivery of events is, tries a receiver, and delivers events again. */
 import { idPrefixOf, waitingSince } from '@portcullis/admin/operations';
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { receiversOf, sendTestEvent } from '../server/receivers.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -27,19 +27,14 @@ export function defineWebhooks(program: Command, processContext: ProcessContext)
     .action((name: string, flags: object) => tryWebhook(name, flags, processContext));
   define('replay', 'deliver events again', replay, REPLAY)
     .argument('<name>', 'name of the webhook')
-    .addOption(replayedOption());
+    .addOption(
+      sinceOption('from this time on, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago').makeOptionMandatory(),
+    );
 }
 
 const TEST = 'Its type is webhook.test. The response of the receiver is the result.';
 const REPLAY =
   'A receiver recognizes what it already has by the header webhook-id. It also ends the wait after a failure.';
-
-/** Which events are delivered again. */
-export function replayedOption(): Option {
-  return sinceOption(
-    'from this time on, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago',
-  ).makeOptionMandatory();
-}
 
 async function list({ store, settings }: Task): Promise<Output> {
   const all = await store.listWebhooks();

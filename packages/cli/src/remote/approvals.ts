@@ -1,36 +1,17 @@
-/** `approvals` of a remote server. */
+/** `approvals list` of a remote server. */
 import { jsonLine, watchList } from '../admin/watch-list.ts';
 import type { Json } from '../json.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
+import type { RemoteTask } from './command.ts';
 import { cellOf } from './describe.ts';
 
-const APPROVAL = [['<id>', 'ID of the approval']] as const;
 const COLUMNS = ['id', 'createdAt', 'server', 'tool', 'user'] as const;
 
 /** Milliseconds between requests. */
 const POLL_INTERVAL = 2_000;
 
-export const approvalCommands: readonly RemoteCommand[] = [
-  remote('approvals list', 'list the calls that wait for approval', {
-    options: [['--watch', 'keep printing new ones until stopped']],
-    act: list,
-  }),
-  remote('approvals show', 'show a call with all its arguments', {
-    args: APPROVAL,
-    request: 'GET /approvals/:id',
-  }),
-  remote('approvals allow', 'allow a call', {
-    args: APPROVAL,
-    options: [['--again', 'also the same call again, for the time that its rule offers']],
-    request: 'POST /approvals/:id/allow',
-    body: (_args, { again = false }) => ({ again }),
-  }),
-  remote('approvals deny', 'deny a call', { args: APPROVAL, request: 'POST /approvals/:id/deny' }),
-];
-
-async function list({ api, flags, terminal }: RemoteTask): Promise<void> {
+export async function listApprovals({ api, flags, terminal }: RemoteTask): Promise<void> {
   const find = () => api.list('/approvals');
   const pending = await find();
   if (flags['watch']) {

@@ -1,5 +1,4 @@
 /** A command that acts on a remote server through its admin API. */
-import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { AdminApi, ApiRequest } from './admin-api.ts';
@@ -16,20 +15,21 @@ export interface RemoteTask {
   readonly processContext: ProcessContext;
 }
 
-interface RemoteAbout {
-  /** `<email>` is required, `[email]` is not. */
-  readonly args?: readonly (readonly [name: string, about: string])[];
+/** How a command differs from the one beside the database, whose arguments, options and help it has. */
+interface Differences {
+  readonly description?: string;
+  /** Further options, and those that mean something else. */
   readonly options?: readonly (readonly [flags: string, about: string])[];
-  /** Adds options that have parsers: those of the command beside the database. */
-  readonly define?: (command: Command) => void;
-  /** Takes a reason for the audit log, as all do whose request is no GET. */
+  /** Options that the API has not. */
+  readonly without?: readonly string[];
+  /** Takes a reason for the audit log; by default every command with a request that is no GET. */
   readonly isChange?: boolean;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** A command that is one request, whose response it prints. */
-interface RequestCommand extends RemoteAbout {
+interface RequestCommand extends Differences {
   /** Members of a list that are the columns of its table; without them, each member is a line. */
   readonly columns?: readonly string[];
   /** Prints the response in a way of its own. */
@@ -43,21 +43,14 @@ interface RequestCommand extends RemoteAbout {
 }
 
 /** A command that needs several requests, or prints in a way of its own. */
-export interface TaskCommand extends RemoteAbout {
+interface TaskCommand extends Differences {
   readonly act: (task: RemoteTask) => Promise<void>;
 }
 
-export type RemoteCommand = (RequestCommand | TaskCommand) & {
-  /** `users show` */
-  readonly words: string;
-  readonly summary: string;
-};
+export type RemoteCommand = RequestCommand | TaskCommand;
 
-export function remote(words: string, summary: string, about: RequestCommand | TaskCommand): RemoteCommand {
-  const changes =
-    'request' in about && typeof about.request === 'string' && !about.request.startsWith('GET ');
-  return { words, summary, isChange: changes, ...about };
-}
+/** Commands by their words, such as `users show`. */
+export type RemoteCommands = Readonly<Record<string, RemoteCommand>>;
 
 /** The request of a command. */
 export function requestOf(

@@ -1,18 +1,16 @@
 /** The administration commands that act on a remote server, most of them as one request to its admin API. */
-import { accessText, addAccessOptions } from '../admin/policy/access.ts';
-import { addStatisticsOptions, statisticsQuery, statisticsText } from '../admin/statistics.ts';
-import { addTokenOptions } from '../admin/token-options.ts';
-import { accountLine, DESCRIPTION_OPTIONS, NEW_USER_OPTIONS, profileOf } from '../admin/users.ts';
-import { approvalCommands } from './approvals.ts';
-import { clientCommands } from './clients.ts';
-import { at, type RemoteCommand, remote, textsOf, tokenBody } from './command.ts';
-import { deliveryCommands } from './deliveries.ts';
-import { eventsCommand } from './events.ts';
-import { groupsCommand } from './groups.ts';
-import { policyCommands } from './policy.ts';
-import { serverCommands } from './servers.ts';
 
-const USER = [['<email>', 'email address or ID of the account']] as const;
+import { accessText } from '../admin/policy/access.ts';
+import { readObject } from '../admin/policy/explain.ts';
+import { statisticsQuery, statisticsText } from '../admin/statistics.ts';
+import { accountLine, profileOf } from '../admin/users.ts';
+import { listApprovals } from './approvals.ts';
+import { clientCommands } from './clients.ts';
+import { at, type RemoteCommands, textsOf, tokenBody } from './command.ts';
+import { deliveryCommands } from './deliveries.ts';
+import { showEvents } from './events.ts';
+import { listGroups } from './groups.ts';
+import { serverCommands } from './servers.ts';
 
 /** As the admin API describes it. */
 type RemoteAccount = Omit<Parameters<typeof accountLine>[0], 'day' | 'isLocal'> & {
@@ -28,77 +26,48 @@ function accountLines(found: unknown): string {
     .join('');
 }
 
-const userCommands: readonly RemoteCommand[] = [
-  remote('users list', 'list the accounts', {
-    text: accountLines,
-    request: 'GET /users',
-  }),
-  remote('users add', 'create an account and a one-time sign-in link for its owner, or mail it', {
-    args: USER,
-    options: NEW_USER_OPTIONS,
+const userCommands: RemoteCommands = {
+  'users list': { text: accountLines, request: 'GET /users' },
+  'users add': {
     request: 'POST /users',
     body: ([email], { role = null, ...profile }) => ({ email, role, ...profileOf(profile) }),
-  }),
-  remote('users show', 'show an account', { args: USER, request: 'GET /users/:email' }),
-  remote('users role', 'let an account see the installation, change it, or neither', {
-    args: [...USER, ['<role>', 'operator, viewer or none']],
+  },
+  'users show': { request: 'GET /users/:email' },
+  'users role': {
     request: 'PATCH /users/:email',
     body: ([, role]) => ({ role: role === 'none' ? null : role }),
-  }),
-  remote('users describe', 'set the name and groups of a local account', {
-    args: USER,
-    options: DESCRIPTION_OPTIONS,
+  },
+  'users describe': {
     request: 'PATCH /users/:email',
     body: (_args, { now, ...profile }) => ({ ...profileOf(profile), ...(now === true && { now }) }),
-  }),
-  remote('users disable', 'end all sessions and access of an account, and block sign-in', {
-    args: USER,
-    request: 'POST /users/:email/disable',
-  }),
-  remote('users enable', 'let the owner of a disabled account sign in again', {
-    args: USER,
-    request: 'POST /users/:email/enable',
-  }),
-  remote('users remove', 'remove an account and everything stored for its owner', {
-    args: USER,
-    request: 'DELETE /users/:email',
-  }),
-  remote('users reset', 'create a one-time link for an owner who cannot sign in', {
-    args: USER,
-    request: 'POST /users/:email/reset-link',
-  }),
-  remote(
-    'identity-providers',
-    'read the metadata and keys of each identity provider, and when users last signed in there',
-    {
-      columns: ['id', 'metadata', 'keys', 'lastSuccessAt', 'lastFailureAt', 'error'],
-      request: 'GET /identity-providers/status',
-    },
-  ),
-  groupsCommand,
-];
+  },
+  'users disable': { request: 'POST /users/:email/disable' },
+  'users enable': { request: 'POST /users/:email/enable' },
+  'users remove': { request: 'DELETE /users/:email' },
+  'users reset': { request: 'POST /users/:email/reset-link' },
+  'identity-providers': {
+    columns: ['id', 'metadata', 'keys', 'lastSuccessAt', 'lastFailureAt', 'error'],
+    request: 'GET /identity-providers/status',
+  },
+  groups: { act: listGroups },
+};
 
-const scimCommands: readonly RemoteCommand[] = [
-  remote('scim tokens create', 'create the token of a provisioning connection', {
-    args: [['<identity-provider>', 'ID of the identity provider in the configuration']],
-    define: (command) => addTokenOptions(command, 180),
+const scimCommands: RemoteCommands = {
+  'scim tokens create': {
     request: 'POST /scim-tokens',
     body: ([identityProvider], flags) => ({ identityProvider, ...tokenBody(flags) }),
-  }),
-  remote('scim tokens list', 'list the tokens that have not expired', {
+  },
+  'scim tokens list': {
     columns: ['id', 'identityProvider', 'expiresAt', 'note'],
     request: 'GET /scim-tokens',
-  }),
-  remote('scim tokens revoke', 'revoke a token immediately', {
-    args: [['<id>', 'ID of the token, as listed']],
-    request: 'DELETE /scim-tokens/:id',
-  }),
-];
+  },
+  'scim tokens revoke': { request: 'DELETE /scim-tokens/:id' },
+};
 
-const connectionCommands: readonly RemoteCommand[] = [
-  remote('connections list', 'list which app may act for a user, or what users allowed an app', {
-    args: [['[account]', 'email address or ID of the account']],
+const connectionCommands: RemoteCommands = {
+  'connections list': {
     options: [['--client <id>', 'what users allowed this client; at most 200']],
+    without: ['--identity-provider'],
     columns: ['id', 'lastUsedAt', 'clientId', 'user', 'scopes'],
     request([id], { client }) {
       if ((id === undefined) === (typeof client !== 'string'))
@@ -107,43 +76,72 @@ const connectionCommands: readonly RemoteCommand[] = [
         ? { method: 'GET', path: `/clients/${at(String(client))}/grants`, query: { limit: '200' } }
         : { method: 'GET', path: `/users/${at(id)}/grants` };
     },
-  }),
-  remote('connections end', 'end a connection immediately, or all of an account', {
-    args: [
-      ['<account>', 'email address or ID of an account, or the ID of a connection alone'],
-      ['[connection]', 'ID of the connection, as listed'],
-    ],
-    options: [['--all', 'all connections of the account']],
+  },
+  'connections end': {
+    description: 'End a connection immediately, or all of an account.',
+    without: ['--since'],
     isChange: true,
     request([account = '', connection], { all }) {
       const id = connection ?? (account.startsWith('grant_') ? account : undefined);
-      if ((id === undefined) !== (all === true)) throw new Error('Name one connection, or pass --all');
+      if ((id === undefined) !== (all === true) || account === '')
+        throw new Error('Name one connection, or an account and --all');
       return {
         method: 'DELETE',
         path: id === undefined ? `/users/${at(account)}/grants` : `/grants/${at(id)}`,
       };
     },
-  }),
-];
+  },
+};
+
+const approvalCommands: RemoteCommands = {
+  'approvals list': { act: listApprovals },
+  'approvals show': { request: 'GET /approvals/:id' },
+  'approvals allow': {
+    request: 'POST /approvals/:id/allow',
+    body: (_args, { again = false }) => ({ again }),
+  },
+  'approvals deny': { request: 'POST /approvals/:id/deny' },
+};
+
+const OPERATION = ['server', 'tool', 'prompt', 'resource', 'method', 'client'];
+
+const policyCommands: RemoteCommands = {
+  'policy explain': {
+    without: ['--claims', '--network'],
+    isChange: false,
+    request: 'POST /policy/explain',
+    body: (_args, { scopes, arguments: text, ...flags }) => ({
+      ...textsOf(flags, ...OPERATION, 'user'),
+      ...(typeof scopes === 'string' && { scopes: scopes.split(/[ ,]+/).filter((scope) => scope !== '') }),
+      ...(typeof text === 'string' && { arguments: readObject(text, '--arguments') }),
+    }),
+  },
+  'policy who-can': {
+    options: [['--cursor <next>', '`next` of 1,000 accounts before']],
+    request: 'GET /policy/who-can',
+    query: (_args, flags) => textsOf(flags, ...OPERATION, 'cursor'),
+  },
+  access: {
+    text: accessText,
+    request: 'GET /policy/access',
+    query: (_args, flags) => textsOf(flags, 'user', 'group', 'client'),
+  },
+};
 
 const KEY_COLUMNS = ['state', 'id', 'algorithm', 'signsFrom'];
 
-const keyCommands: readonly RemoteCommand[] = [
-  remote('keys list', 'list the keys, newest first', { columns: KEY_COLUMNS, request: 'GET /keys' }),
-  remote('keys rotate', 'create a new signing key', {
-    options: [
-      ['--at-once', 'sign with it immediately, before verifiers have had time to fetch it'],
-      ['--compromised', 'also revoke all other signing keys, with every access token they signed'],
-    ],
+const keyCommands: RemoteCommands = {
+  'keys list': { columns: KEY_COLUMNS, request: 'GET /keys' },
+  'keys rotate': {
     columns: KEY_COLUMNS,
     request: 'POST /keys/rotate',
     body: (_args, { compromised, atOnce }) => ({
       replacement: compromised ? 'compromised' : atOnce ? 'at-once' : 'in-time',
     }),
-  }),
-];
+  },
+};
 
-export const remoteCommands: readonly RemoteCommand[] = [
+export const remoteCommands: RemoteCommands = {
   ...userCommands,
   ...scimCommands,
   ...clientCommands,
@@ -151,19 +149,12 @@ export const remoteCommands: readonly RemoteCommand[] = [
   ...approvalCommands,
   ...serverCommands,
   ...policyCommands,
-  remote('access', 'list what a user or a group may call, and what refuses the rest', {
-    define: addAccessOptions,
-    text: accessText,
-    request: 'GET /policy/access',
-    query: (_args, flags) => textsOf(flags, 'user', 'group', 'client'),
-  }),
   ...keyCommands,
-  eventsCommand,
+  events: { act: showEvents },
   ...deliveryCommands,
-  remote('statistics', 'count sign-ins, tokens, calls and refusals over time', {
-    define: addStatisticsOptions,
+  statistics: {
     text: statisticsText,
     request: 'GET /statistics',
     query: (_args, { over }) => statisticsQuery(over),
-  }),
-];
+  },
+};

@@ -4,11 +4,10 @@ import { readReference } from '@portcullis/admin/operations';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { readEvents } from '@portcullis/http';
 import { createEventPrinter, isNamedEvent } from '../admin/event-lines.ts';
-import { addEventOptions } from '../admin/events.ts';
 import { CommandFailure, exitCodeOf, exitCodes } from '../client/exit-codes.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { AdminApi } from './admin-api.ts';
-import { at, type RemoteCommand, type RemoteFlags, type RemoteTask, remote, textsOf } from './command.ts';
+import { at, type RemoteFlags, type RemoteTask, textsOf } from './command.ts';
 
 /** Events of a page. */
 const PAGE = 200;
@@ -18,12 +17,7 @@ const MAX_RETRIES = 30;
 /** Milliseconds with which servers write events late, at most. */
 const OVERLAP = 10_000;
 
-export const eventsCommand: RemoteCommand = remote('events', 'show or follow the audit log', {
-  define: addEventOptions,
-  act: show,
-});
-
-async function show({ api, flags, terminal, processContext }: RemoteTask): Promise<void> {
+export async function showEvents({ api, flags, terminal, processContext }: RemoteTask): Promise<void> {
   const isTerminal = terminal.outputIsTerminal;
   const printer = createEventPrinter({ isTerminal, json: flags['json'] === true }, namesOf(api), (text) =>
     terminal.print(text),

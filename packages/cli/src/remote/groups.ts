@@ -3,16 +3,10 @@ import { SettingsError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
+import type { RemoteTask } from './command.ts';
 import { cellOf } from './describe.ts';
 
-export const groupsCommand: RemoteCommand = remote(
-  'groups',
-  'list the groups that users are in, or the members of one',
-  { args: [['[group]', 'group whose members are listed']], act: list },
-);
-
-async function list({ api, args: [named], flags, terminal }: RemoteTask): Promise<void> {
+export async function listGroups({ api, args: [named], flags, terminal }: RemoteTask): Promise<void> {
   const all = await api.list('/groups');
   const groups = named === undefined ? all : all.filter(({ name }) => name === named);
   if (named !== undefined && groups.length === 0)

@@ -1,9 +1,10 @@
 /** `portcullis --server <url> …`: administration commands that act on a remote server through its admin API. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { withClient } from '../client/open-client.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
+import { flagOf, hasFlag, settingNames } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { apiOf, createAdminApi } from './admin-api.ts';
 import { type RemoteCommand, type RemoteFlags, requestOf } from './command.ts';
@@ -11,57 +12,72 @@ import { remoteCommands } from './commands.ts';
 import { describeResponse } from './describe.ts';
 import { LOCAL_COMMANDS } from './local-commands.ts';
 
-/** @param server origin of the server, as typed @throws SettingsError */
-export function defineRemote(program: Command, processContext: ProcessContext, server: string): void {
+/** The commands of the program, with their groups, that `defineRemote` defines again. */
+export const remoteNames: readonly string[] = [
+  ...new Set(Object.keys(remoteCommands).map((words) => words.split(' ', 1)[0] ?? '')),
+];
+
+/**
+ * @param local the same commands beside a database: they share arguments, options and help
+ * @param server origin of the server, as typed
+ * @throws SettingsError
+ */
+export function defineRemote(
+  program: Command,
+  local: Command,
+  processContext: ProcessContext,
+  server: string,
+): void {
   const api = apiOf(server);
   program.description(`Administers ${cleanLine(server)} through its admin API, signed in as an operator.`);
-  for (const remote of remoteCommands) {
-    const command = commandAt(program, remote.words).description(remote.summary);
-    for (const [argument, about] of remote.args ?? []) command.argument(argument, about);
+  for (const [words, remote] of Object.entries(remoteCommands)) {
+    const { command, beside } = commandAt(program, local, words.split(' '));
+    if (remote.description !== undefined) command.description(remote.description);
+    for (const argument of beside?.registeredArguments ?? []) command.addArgument(argument);
     for (const [flags, about] of remote.options ?? []) command.option(flags, about);
-    remote.define?.(command);
-    if (remote.isChange) command.option('--reason <text>', 'why, for the audit log');
+    const omitted = [...SETTINGS, ...(remote.without ?? [])];
+    addMissing(command, beside?.options.filter(({ long }) => !omitted.includes(long ?? '')) ?? []);
+    if (isChange(remote)) addMissing(command, [new Option('--reason <text>', 'why, for the audit log')]);
     const own = new Set(command.options.map(({ long }) => long));
-    for (const option of addJsonOption(addSignInOptions(new Command())).options)
-      if (!own.has(option.long)) command.addOption(option);
+    addMissing(command, addJsonOption(addSignInOptions(new Command())).options);
     command.action(() => run(api, remote, command, processContext, own));
   }
   for (const [words, reason] of Object.entries(LOCAL_COMMANDS))
-    commandAt(program, words, true)
-      .allowUnknownOption()
+    commandAt(program, local, words.split(' '), true)
+      .command.allowUnknownOption()
       .argument('[words...]')
       .action(() => {
         throw new SettingsError([`${words} does not act on another server: ${reason}`]);
       });
 }
 
-/** What the commands of each group are about. */
-const GROUPS: Readonly<Record<string, string>> = {
-  users: 'user accounts, their roles and groups',
-  scim: 'tokens of identity providers that provision users',
-  clients: 'registered clients, and the tokens with which they register',
-  connections: 'which apps may act for which users',
-  approvals: 'calls that wait for an approval',
-  servers: 'the servers behind the gateway, and the definitions of their tools',
-  policy: 'what the access policy decides, and why',
-  keys: 'signing keys',
-  webhooks: 'webhooks, and the state of their delivery',
-  streams: 'streams of security events',
-  mail: 'the state of mail, and test messages',
-};
+/** Options that find the database. */
+const SETTINGS: readonly string[] = settingNames.filter(hasFlag).map(flagOf);
 
-/** The command of these words, with the groups that it is in. */
-function commandAt(program: Command, words: string, hidden = false): Command {
-  const names = words.split(' ');
-  const parent = names
-    .slice(0, -1)
-    .reduce<Command>(
-      (above, name) =>
-        above.commands.find((one) => one.name() === name) ??
-        above.command(name, { hidden }).description(GROUPS[name] ?? ''),
-      program,
-    );
-  return parent.command(names.at(-1) ?? '', { hidden });
+function isChange(remote: RemoteCommand): boolean {
+  const request = 'request' in remote && typeof remote.request === 'string' ? remote.request : 'GET ';
+  return remote.isChange ?? !request.startsWith('GET ');
+}
+
+/** Adds the options whose names the command has not. */
+function addMissing(command: Command, options: readonly Option[]): void {
+  const known = command.options.map(({ long }) => long);
+  for (const option of options) if (!known.includes(option.long)) command.addOption(option);
+}
+
+/** The command of these words, in its groups, and the one beside the database. */
+function commandAt(
+  above: Command,
+  local: Command | undefined,
+  [name = '', ...inner]: readonly string[],
+  hidden = false,
+): { readonly command: Command; readonly beside: Command | undefined } {
+  const named = (one: Command) => one.name() === name;
+  const beside = local?.commands.find(named);
+  const [summary = '', description = summary] = [beside?.summary(), beside?.description() || undefined];
+  const command =
+    above.commands.find(named) ?? above.command(name, { hidden }).summary(summary).description(description);
+  return inner.length === 0 ? { command, beside } : commandAt(command, beside, inner, hidden);
 }
 
 async function run(
@@ -74,7 +90,7 @@ async function run(
   const flags: SignInFlags & RemoteFlags = command.opts();
   const { args } = command;
   await withClient(api, signInFlags(flags, own), processContext, async ({ client, terminal }) => {
-    const adminApi = createAdminApi(client, api, remote.isChange ? flags['reason'] : undefined);
+    const adminApi = createAdminApi(client, api, isChange(remote) ? flags['reason'] : undefined);
     terminal.during('Waiting for the server');
     if ('act' in remote) return remote.act({ api: adminApi, args, flags, terminal, processContext });
     const found = await adminApi.send(requestOf(remote, args, flags));

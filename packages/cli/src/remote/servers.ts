@@ -1,40 +1,32 @@
 /** `servers` of a remote server: those behind its gateway, and the review of their tools. */
 import { SettingsError } from '../errors.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
+import type { RemoteCommand, RemoteCommands, RemoteTask } from './command.ts';
 
-export const serverCommands: readonly RemoteCommand[] = [
-  remote('servers list', 'list the servers behind the gateway', {
-    columns: ['path', 'name', 'health', 'backend'],
-    request: 'GET /servers',
-  }),
-  remote('servers test', 'reach the backend of each server from there, and say what is wrong', {
-    args: [['[path]', 'only the server at this path']],
+export const serverCommands: RemoteCommands = {
+  'servers list': { columns: ['path', 'name', 'health', 'backend'], request: 'GET /servers' },
+  'servers test': {
+    description: 'Reach the backend of each server from there, and say what is wrong.',
     columns: ['path', 'failed', 'tools', 'reason'],
     request: 'POST /servers/test',
     body: ([path]) => ({ ...(path !== undefined && { path }) }),
-  }),
-  remote('servers review', 'show new and changed tools, which stay hidden until they are approved', {
-    args: [['[path]', 'path of a server']],
+  },
+  'servers review': {
     columns: ['server', 'tool', 'hash', 'since'],
     request: 'GET /tools/pending',
     query: ([server]) => ({ server }),
-  }),
-  ...(['approve', 'reject'] as const).map((decision) =>
-    remote(`servers ${decision}`, `${decision} definitions of tools as they were reviewed`, {
-      args: [
-        ['<path>', 'path of the server'],
-        ['[tools...]', 'names of tools'],
-      ],
-      options: [
-        ['--all', 'all tools that wait'],
-        ['--hash <hash>', 'of the one tool, as review shows it: refused if it has changed since'],
-      ],
-      isChange: true,
-      act: (task) => decide(decision, task),
-    }),
-  ),
-];
+  },
+  'servers approve': decision('approve'),
+  'servers reject': decision('reject'),
+};
+
+function decision(decided: 'approve' | 'reject'): RemoteCommand {
+  return {
+    options: [['--hash <hash>', 'of the one tool, as review shows it: refused if it has changed since']],
+    isChange: true,
+    act: (task) => decide(decided, task),
+  };
+}
 
 /** The hash of each definition says which one is meant: one that changes meanwhile is refused. */
 async function decide(

@@ -1,10 +1,10 @@
 /** `portcullis clients add`, `update` and `rotate-secret`; a secret is shown only once. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { timeOf } from '../../terminal/times.ts';
 import { unknownClient } from './list.ts';
 import { explainRejection, readGivenMetadata } from './metadata-flags.ts';
 import { warnOfScopes } from './scopes.ts';
-import { addSecretOptions, showSecretOnce } from './secret-output.ts';
+import { showSecretOnce } from './secret-output.ts';
 import type { Task } from './task.ts';
 
 export async function addClient({ clients, settings, flags, processContext }: Task): Promise<string> {
@@ -34,16 +34,6 @@ export async function updateClient(task: Task): Promise<string> {
     for (const warning of warnings) processContext.complain(warning);
     return { registered, about: `The client ${id} is updated.` };
   });
-}
-
-export function addRotationOptions(command: Command): void {
-  command.option(
-    '--overlap <time>',
-    'how long the replaced secret is still accepted, such as 30m, 12h or 7d; 0: not at all',
-    readDuration,
-    86_400,
-  );
-  addSecretOptions(command);
 }
 
 export async function rotateSecret(task: Task): Promise<string> {
@@ -80,7 +70,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 /** Maximum overlap in seconds. */
 const MAX_OVERLAP = 90 * 86_400;
 
-function readDuration(value: string): number {
+export function readDuration(value: string): number {
   const [, count = '', unit = 's'] = /^(\d{1,9})([smhd]?)$/.exec(value) ?? [];
   const seconds = Number(count) * (UNITS[unit === '' ? 's' : unit] ?? 1);
   if (count !== '' && seconds <= MAX_OVERLAP) return seconds;

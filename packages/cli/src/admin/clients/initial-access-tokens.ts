@@ -26,9 +26,10 @@ type Task = ReturnType<typeof taskOf>;
 /** Needs only the database: servers on the same database honour a new or revoked token immediately. */
 export function defineInitialAccessTokens(group: Command, processContext: ProcessContext): void {
   const define = storeCommands(group, processContext, taskOf, ['config', 'database']);
-  addInvitationOptions(
+  addTokenOptions(
     define('invite', 'create an initial access token, which lets one client register itself', invite),
-  );
+    7,
+  ).option('--json', 'as JSON');
   define('initial-access-tokens', 'list the initial access tokens that have not expired', list).option(
     '--json',
     'as JSON',
@@ -37,10 +38,6 @@ export function defineInitialAccessTokens(group: Command, processContext: Proces
     '<id>',
     'ID of the initial access token, as listed',
   );
-}
-
-export function addInvitationOptions(command: Command): void {
-  addTokenOptions(command, 7).option('--json', 'as JSON');
 }
 
 async function invite({ tokens, flags, command }: Task): Promise<Output> {

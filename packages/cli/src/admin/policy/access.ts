@@ -32,17 +32,12 @@ export function defineAccess(program: Command, processContext: ProcessContext): 
     'list what a user or a group may call, and what refuses the rest',
     'Without --user and --group: what needs no access token. Tools are those that the gateway has seen, and the patterns of the configuration for others. `policy explain` shows each rule of one.',
   );
-  addAccessOptions(command);
-  command.action((flags: AccessFlags) => showAccess(flags, processContext));
-}
-
-/** Who calls. */
-export function addAccessOptions(command: Command): void {
   command
     .option('--user <account>', 'email address or ID of an account')
     .option('--group <name>', 'name of a group; other claims of its members are taken as unknown')
     .option('--client <id>', '`client_id` of the app that they use')
-    .option('--json', 'as JSON');
+    .option('--json', 'as JSON')
+    .action((flags: AccessFlags) => showAccess(flags, processContext));
 }
 
 async function showAccess(flags: AccessFlags, processContext: ProcessContext): Promise<void> {
