@@ -1,7 +1,7 @@
 /** Audit events as lines: a table in a terminal, otherwise one line with every member, or JSON. */
 import { readReference } from '@portcullis/admin/operations';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import { createLog, type LogEvent } from '../server/log.ts';
+import { formatJson, formatText, type LogEvent } from '../server/log.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
 /** Formats an event as one line. */
@@ -10,16 +10,8 @@ export type FormatEvent = (event: AuditEventRecord) => Promise<string>;
 /** One line with every member, as servers write it to their logs; text with the date. */
 function logLine(kind: 'json' | 'text'): FormatEvent {
   return async (event) => {
-    let line = '';
-    const log = createLog(
-      kind,
-      (text) => {
-        line = text;
-      },
-      () => new Date(event.at),
-    );
-    log(describe(event));
-    return kind === 'json' ? line : `${dateOf(event)} ${line}`;
+    const [at, described] = [new Date(event.at), describe(event)];
+    return kind === 'json' ? formatJson(at, described) : `${dateOf(event)} ${formatText(at, described)}`;
   };
 }
 

@@ -1,6 +1,7 @@
 /** Compares the clock of this process with that of the database, which all processes share. */
 import type { CoreStore } from '@portcullis/authorization-server/store';
 import type { Log } from './log.ts';
+import { repeat } from './repeat.ts';
 
 const INTERVAL = 60_000;
 /** Tolerated clock skew in seconds: sweeps, expiry and event order allow for it. */
@@ -17,7 +18,7 @@ export function watchClock(
   log: Log,
   skew: ClockSkew,
   clock: () => number = () => Date.now() / 1000,
-): () => void {
+): () => Promise<void> {
   let isSkewed = false;
 
   async function compare(): Promise<void> {
@@ -32,11 +33,8 @@ export function watchClock(
   }
 
   // Other components report a database outage.
-  const compareQuietly = () => void compare().catch(() => {});
-  const timer = setInterval(compareQuietly, INTERVAL);
-  timer.unref();
-  compareQuietly();
-  return () => clearInterval(timer);
+  void compare().catch(() => {});
+  return repeat(INTERVAL, compare);
 }
 
 /** The database read its clock between the two local readings. */

@@ -1,5 +1,6 @@
 /** The grants that any process has ended, for streams that are open in this one: looked up once a second while there are some. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { repeat } from './repeat.ts';
 
 type Listener = (grantIds: readonly string[]) => void;
 
@@ -13,30 +14,22 @@ export type EndedGrants = (listener: Listener) => () => void;
 
 export function createEndedGrants(store: Pick<AuthorizationStore, 'listRevokedGrants'>): EndedGrants {
   const listeners = new Set<Listener>();
-  let timer: NodeJS.Timeout | null = null;
-  let isLooking = false;
+  let stop: (() => Promise<void>) | null = null;
 
+  /** An outage ends no stream, and the store reports it. */
   async function look(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      const grants = await store.listRevokedGrants(Math.floor(Date.now() / 1000) - OVERLAP);
-      if (grants.length > 0) for (const listener of listeners) listener(grants);
-    } catch {
-      // An outage ends no stream, and the store reports it.
-    } finally {
-      isLooking = false;
-    }
+    const grants = await store.listRevokedGrants(Math.floor(Date.now() / 1000) - OVERLAP);
+    if (grants.length > 0) for (const listener of listeners) listener(grants);
   }
 
   return (listener) => {
     listeners.add(listener);
-    timer ??= setInterval(() => void look(), INTERVAL).unref();
+    stop ??= repeat(INTERVAL, look);
     return () => {
       listeners.delete(listener);
-      if (listeners.size > 0 || timer === null) return;
-      clearInterval(timer);
-      timer = null;
+      if (listeners.size > 0) return;
+      void stop?.();
+      stop = null;
     };
   };
 }

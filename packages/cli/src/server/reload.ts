@@ -7,6 +7,7 @@ import type { ProcessContext } from '../process-context.ts';
 import type { Sources } from '../settings/resolve.ts';
 import { settingNames } from '../settings/schema.ts';
 import { type Prepared, prepare } from './prepare.ts';
+import { repeat } from './repeat.ts';
 import type { Running } from './start.ts';
 
 /** Milliseconds between checks of the file. */
@@ -87,6 +88,6 @@ function pollFile(file: string, onChange: () => void): () => void {
     isFirst = false;
   };
   void look();
-  const timer = setInterval(() => void look(), POLL_INTERVAL).unref();
-  return () => clearInterval(timer);
+  const stop = repeat(POLL_INTERVAL, look);
+  return () => void stop();
 }

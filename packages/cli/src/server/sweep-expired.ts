@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
+import { repeat } from './repeat.ts';
 
 const INTERVAL = 60_000;
 /** Rows of each kind per batch, small enough not to delay requests. */
@@ -26,18 +27,11 @@ export function startSweeping(
   log: Log,
   progress: SweepProgress,
 ): () => Promise<void> {
-  let current: Promise<void> | null = null;
   const stopping = new AbortController();
-  const timer = setInterval(() => {
-    current ??= sweepOnce(store, log, progress, stopping.signal).finally(() => {
-      current = null;
-    });
-  }, INTERVAL);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
+  const stop = repeat(INTERVAL, () => sweepOnce(store, log, progress, stopping.signal));
+  return () => {
     stopping.abort();
-    await current;
+    return stop();
   };
 }
 

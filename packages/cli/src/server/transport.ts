@@ -20,6 +20,7 @@ import { collectIssues, reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
 import type { Log } from './log.ts';
+import { repeat } from './repeat.ts';
 
 /** Health checks: platforms send them in cleartext, and they reveal nothing. */
 const PROBES = ['/healthz', '/readyz'];
@@ -101,16 +102,10 @@ export function watchCertificate(
   listener: ListeningServer,
   log: Log,
   pollInterval: number = POLL_INTERVAL,
-): () => void {
+): () => Promise<void> {
   /** The last result: a certificate or an error. */
   let found = textOf(served);
-  let timer = setTimeout(check, pollInterval).unref();
-  let isOver = false;
-
-  async function check(): Promise<void> {
-    await renew();
-    if (!isOver) timer = setTimeout(check, pollInterval).unref();
-  }
+  return repeat(pollInterval, renew);
 
   async function renew(): Promise<void> {
     try {
@@ -127,13 +122,8 @@ export function watchCertificate(
   function isKnown(now: string): boolean {
     const before = found;
     found = now;
-    return isOver || before === now;
+    return before === now;
   }
-
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
 }
 
 function textOf({ cert, key }: TlsCertificate): string {
