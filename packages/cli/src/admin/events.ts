@@ -14,21 +14,19 @@ import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { openBesideServers } from '../server/storage.ts';
-import { optionOf } from '../settings/command-options.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { addFilterOptions } from './event-filter.ts';
 import { createEventPrinter, isNamedEvent } from './event-lines.ts';
-import { findInstallation } from './installation.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 
-type Flags = EventCriteria &
-  Readonly<Partial<Record<'config' | 'database', string>>> & {
-    readonly json?: true;
-    readonly follow?: true;
-    readonly flow?: string;
-    readonly reference?: string;
-    readonly last: number;
-  };
+type Flags = EventCriteria & {
+  readonly json?: true;
+  readonly follow?: true;
+  readonly flow?: string;
+  readonly reference?: string;
+  readonly last: number;
+};
+type Task = StoreTask<Flags>;
 
 /** Milliseconds between queries. */
 const POLL_INTERVAL = 500;
@@ -37,13 +35,13 @@ const OVERLAP = 5_000;
 const MAX_EVENTS = 1_000;
 
 export function defineEvents(program: Command, processContext: ProcessContext): void {
-  const command = program
-    .command('events')
-    .summary('show or follow the audit log')
-    .description(
-      'Shows the audit events that servers have written to the store, the latest last: a table in a terminal, every member of each event otherwise. docs/events.md lists all events.',
-    );
-  for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
+  const define = storeCommands(program, processContext, (task: Task) => task, ['config', 'database']);
+  const command = define(
+    'events',
+    'show or follow the audit log',
+    show,
+    'Shows what servers have written to the store, the latest last: a table in a terminal, every member of each event otherwise. docs/events.md lists all events.',
+  );
   addFilterOptions(command);
   command
     .option('--last <number>', 'number of events to show, of those that match', readCount, 50)
@@ -53,8 +51,7 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
       'a reference code shown on an error page, with the other events of its authorization transaction',
     )
     .option('--follow', 'keep printing new events until stopped')
-    .option('--json', 'one JSON object per line')
-    .action((flags: Flags) => show(flags, processContext));
+    .option('--json', 'one JSON object per line');
 }
 
 function readCount(text: string): number {
@@ -62,32 +59,27 @@ function readCount(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number up to ${MAX_EVENTS}.`);
 }
 
-async function show(flags: Flags, processContext: ProcessContext): Promise<void> {
+async function show({ store, flags, processContext }: Task): Promise<Output> {
   const { write, complain, streams } = processContext;
-  const { settings, folder } = await findInstallation(flags, processContext);
-  const store = await openBesideServers(settings, folder);
   const printer = createEventPrinter(
     { isTerminal: streams.output.isTTY === true, json: flags.json === true },
     store,
     write,
   );
-  try {
-    const filter = await createFilter(flags, store);
-    const past = await findPast(store, flags, filter);
-    if (past.length > 0 || flags.follow) printer.header();
-    for (const event of past) await printer.print(event);
-    const explanation = past.length === 0 ? explainEmpty(flags) : [];
-    if (past.length === 0 && explanation.length === 0 && filter !== null) complain('no event matches');
-    for (const line of explanation) complain(line);
-    if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
-    if (flags.follow) {
-      await follow(store, past.at(-1)?.at ?? Date.now(), async (event) => {
-        if (filter?.matches(event) !== false && isNamedEvent(event, flags)) await printer.print(event);
-      });
-    }
-  } finally {
-    await store.close();
+  const filter = await createFilter(flags, store);
+  const past = await findPast(store, flags, filter);
+  if (past.length > 0 || flags.follow) printer.header();
+  for (const event of past) await printer.print(event);
+  const explanation = past.length === 0 ? explainEmpty(flags) : [];
+  if (past.length === 0 && explanation.length === 0 && filter !== null) complain('no event matches');
+  for (const line of explanation) complain(line);
+  if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
+  if (flags.follow) {
+    await follow(store, past.at(-1)?.at ?? Date.now(), async (event) => {
+      if (filter?.matches(event) !== false && isNamedEvent(event, flags)) await printer.print(event);
+    });
   }
+  return '';
 }
 
 /** Explains why no event was found; silent if the store has no events yet. */

@@ -5,28 +5,22 @@ import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { inspectStorage, openDatabase } from '../server/storage.ts';
-import { optionOf } from '../settings/command-options.ts';
-import type { SettingName } from '../settings/schema.ts';
 import { titleOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { findInstallation } from './installation.ts';
+import { addSubcommand } from './subcommand.ts';
 
-type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+interface Flags {
   readonly check?: true;
   readonly json?: true;
-};
+}
 
 export function defineMigrate(program: Command, processContext: ProcessContext): void {
-  const command = program
-    .command('migrate')
-    .summary('apply pending database migrations')
-    .description(
-      'Applies the pending migrations in order, all in one transaction.\n' +
-        'A server does the same at startup. Use this to inspect migrations first, or if servers may not change the schema.\n' +
-        'Every other command rejects a database with pending migrations.',
-    );
-  for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
-  command
+  const more =
+    'They are applied in order, all in one transaction.\n' +
+    'A server does the same at startup. Use this to inspect migrations first, or if servers may not change the schema.\n' +
+    'Every other command rejects a database with pending migrations.';
+  addSubcommand(program, 'migrate', 'apply pending database migrations', more, ['config', 'database'])
     .option('--check', 'change nothing; exit code 1 if migrations are pending')
     .option('--json', 'as JSON')
     .action((flags: Flags) => migrate(flags, processContext));
@@ -34,9 +28,6 @@ export function defineMigrate(program: Command, processContext: ProcessContext):
 
 async function migrate(flags: Flags, processContext: ProcessContext): Promise<void> {
   const { settings, folder, isNamed } = await findInstallation(flags, processContext);
-  if (settings.database === ':memory:') {
-    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
-  }
   const before = await inspectStorage(settings, folder);
   if (before.pending[0]?.number === 1 && !isNamed) {
     throw new SettingsError([

@@ -24,9 +24,6 @@ export async function withStore<T>(
   { settings, folder }: Installation,
   task: (tools: Tools) => Promise<T>,
 ): Promise<T> {
-  if (settings.database === ':memory:') {
-    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
-  }
   process.umask(0o077);
   const store = await openBesideServers(settings, folder);
   const clock = () => Math.floor(Date.now() / 1000);

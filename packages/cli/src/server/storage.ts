@@ -101,6 +101,8 @@ export function locationOf({ database }: Pick<Settings, 'database'>, folder: str
  * @throws SettingsError naming the setting
  */
 export async function inspectStorage(settings: Settings, folder: string): Promise<SchemaState> {
+  if (settings.database === ':memory:')
+    throw new SettingsError([`${titleOf('database')} is :memory:, which no other process can see`]);
   const { path, location } = locate(settings, folder);
   try {
     return await inspectSchema(path);
@@ -116,7 +118,7 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
  */
 export async function openBesideServers(settings: Settings, folder: string): Promise<FullStore> {
   const { location } = locate(settings, folder);
-  const { pending } = settings.database === ':memory:' ? NOTHING : await inspectStorage(settings, folder);
+  const { pending } = await inspectStorage(settings, folder);
   if (pending[0]?.number === 1) {
     throw new SettingsError([
       `${titleOf('database')} is ${location}, where there is no database: start the server first, or name the database that it uses`,
@@ -130,9 +132,6 @@ export async function openBesideServers(settings: Settings, folder: string): Pro
   }
   return openDatabase(settings, folder);
 }
-
-/** An in-memory database is not visible to other processes. */
-const NOTHING: Pick<SchemaState, 'pending'> = { pending: [{ number: 1, name: '' }] };
 
 function withoutPassword(location: string): string {
   const url = new URL(location);
