@@ -1,7 +1,6 @@
 /** Reports which migrations a database lacks, without changing it. */
 import { existsSync } from 'node:fs';
-import { StoreError } from './database.ts';
-import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
+import { sqliteDialect } from './schema/dialect.ts';
 import { pendingMigrations } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
 
@@ -20,7 +19,7 @@ export interface SchemaState {
  */
 export async function inspectSchema(location: string): Promise<SchemaState> {
   const pending = /^postgres(?:ql)?:\/\//i.test(location)
-    ? await inspectPostgres(location)
+    ? await (await import('./postgres/open.ts')).inspectPostgres(location)
     : existsSync(location)
       ? await inspectSqlite(location)
       : migrations;
@@ -40,22 +39,5 @@ async function inspectSqlite(location: string): Promise<readonly Migration[]> {
     return runSteps(pendingMigrations(sqliteDialect), createStatementCache(connection));
   } finally {
     connection.close();
-  }
-}
-
-async function inspectPostgres(location: string): Promise<readonly Migration[]> {
-  const [{ Client }, { runOn }] = await Promise.all([import('pg'), import('./postgres/migrate-postgres.ts')]);
-  const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return await runOn(client, pendingMigrations(postgresDialect));
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(`The PostgreSQL database cannot be opened: ${(error as Error).message}.`, {
-      cause: error,
-    });
-  } finally {
-    await client.end().catch(() => {});
   }
 }

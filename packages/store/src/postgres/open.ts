@@ -1,8 +1,11 @@
 /** Opens a PostgreSQL database and migrates its schema. */
 import { Client, type ClientConfig, types } from 'pg';
 import { type Database, type PoolStatistics, StoreError } from '../database.ts';
+import { postgresDialect } from '../schema/dialect.ts';
+import { pendingMigrations } from '../schema/migrate.ts';
+import type { Migration } from '../schema/migrations.ts';
 import { createConnections } from './connections.ts';
-import { migratePostgres } from './migrate-postgres.ts';
+import { migratePostgres, runOn } from './migrate-postgres.ts';
 import { createPostgresDatabase } from './postgres-database.ts';
 import { keepsPreparedStatements } from './prepared-statements.ts';
 
@@ -33,6 +36,14 @@ export async function openPostgres(
   if (!isPrepared) process.emitWarning(WITHOUT_PREPARED_STATEMENTS);
   const pool = { ...config, max: poolSize, idleTimeoutMillis: 60_000, allowExitOnIdle: true };
   return createPostgresDatabase(createConnections(pool, busyTimeout * 1000, statistics), isPrepared);
+}
+
+/** The pending migrations of a database, which is only read. @throws StoreError */
+export function inspectPostgres(location: string): Promise<readonly Migration[]> {
+  return openingDatabase(async () => {
+    const client = await connectTo({ connectionString: location, connectionTimeoutMillis: 5_000 });
+    return runOn(client, pendingMigrations(postgresDialect)).finally(() => client.end().catch(() => {}));
+  });
 }
 
 const WITHOUT_PREPARED_STATEMENTS =
