@@ -21,7 +21,7 @@ export interface AccessSubject {
 }
 
 /** What options schemas and documents say about a member. */
-export interface AccessConditionMember {
+interface AccessConditionMember {
   /** `list`: accepted values; `record`: a list of them for each name. */
   readonly kind: 'list' | 'record';
   /** `client`: known before the user signs in. */

@@ -23,7 +23,7 @@ export function authorizationBaseUrl(serverUrl: string): string {
 }
 
 /** The default endpoints of a server without metadata. */
-export interface DefaultEndpoints {
+interface DefaultEndpoints {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
   readonly registration_endpoint: string;

@@ -89,7 +89,7 @@ export function findProfile(revision: string): Profile | undefined {
 }
 
 /** What a server does for all profiles that it serves. */
-export interface ServerPolicy {
+interface ServerPolicy {
   /** Publishes protected resource metadata and names it in challenges. */
   readonly resourceMetadata: boolean;
   /** Authorization server metadata documents that are published. */

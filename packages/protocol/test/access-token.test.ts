@@ -9,8 +9,10 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AccessTokenExpectations, AccessTokenInput } from '../src/messages/access-token.ts';
 import { answerOf, refusalOf } from './refusal.ts';
+
+type AccessTokenInput = Parameters<typeof accessTokenClaims>[0];
+type AccessTokenExpectations = Parameters<typeof checkAccessToken>[1];
 
 const facts: AccessTokenInput = {
   issuer: 'https://as.example',

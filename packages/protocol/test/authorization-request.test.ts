@@ -4,7 +4,6 @@ import { authorizationRequestUrl, checkAuthorizationRequest, readParameters } fr
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { webUrl } from '../../../tests/support/any-text.ts';
-import type { AuthorizationRequestParameters } from '../src/messages/authorization-request.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 import { wholeText } from './texts.ts';
 
@@ -280,7 +279,7 @@ describe('checkAuthorization', () => {
   });
 });
 
-const request: AuthorizationRequestParameters = {
+const request: Parameters<typeof authorizationRequestUrl>[1] = {
   clientId: 'client 1',
   redirectUri: 'http://127.0.0.1:3000/cb?x=1',
   codeChallenge: challenge,

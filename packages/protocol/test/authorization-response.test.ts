@@ -11,7 +11,6 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyCharacters } from '../../../tests/support/any-text.ts';
-import type { AuthorizationResponseExpectations } from '../src/messages/authorization-response.ts';
 import { wholeText } from './texts.ts';
 
 const target = (uri: string, schemes: readonly string[] = []): RedirectTarget =>
@@ -115,6 +114,8 @@ describe('errorResponse', () => {
     expect(url.searchParams.get('error_description')).toBe("Gr??e 'x' / ????");
   });
 });
+
+type AuthorizationResponseExpectations = Parameters<typeof readAuthorizationResponse>[1];
 
 const expected: AuthorizationResponseExpectations = {
   state: 's',

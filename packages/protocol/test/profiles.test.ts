@@ -13,13 +13,14 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ServerPolicy } from '../src/profiles.ts';
 
 /** The facts of a later profile that the earlier one does not have. */
 function changes(earlier: Profile, later: Profile): Partial<Profile> {
   const facts = Object.entries(later).filter(([name, fact]) => fact !== Reflect.get(earlier, name));
   return Object.fromEntries(facts);
 }
+
+type ServerPolicy = ReturnType<typeof combineProfiles>;
 
 describe('profiles', () => {
   it('[ALL-VER-1 ALL-VER-3] Profile A states each of its facts', () => {

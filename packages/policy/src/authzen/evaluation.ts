@@ -24,7 +24,7 @@ export interface Evaluation {
 }
 
 /** Several in one message: what they have in common is a default. @see AuthZEN §7.1.1 */
-export interface Evaluations extends Pick<Evaluation, 'subject' | 'context'> {
+interface Evaluations extends Pick<Evaluation, 'subject' | 'context'> {
   readonly evaluations: readonly Pick<Evaluation, 'action' | 'resource'>[];
 }
 

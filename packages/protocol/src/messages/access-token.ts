@@ -65,7 +65,7 @@ export interface Actor {
 }
 
 /** What a token is made from; times in epoch seconds, lifetime in seconds. */
-export interface AccessTokenInput {
+interface AccessTokenInput {
   readonly issuer: string;
   readonly subject: string;
   readonly clientId: string;
@@ -115,7 +115,7 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
 }
 
 /** What a protected resource requires of a token whose signature is verified. */
-export interface AccessTokenExpectations {
+interface AccessTokenExpectations {
   /** Trusted issuers, byte for byte. */
   readonly issuers: readonly string[];
   /** The canonical URI of this resource, byte for byte. */

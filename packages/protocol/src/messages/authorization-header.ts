@@ -1,7 +1,7 @@
 /** The `Authorization` header: reads access tokens, and writes client secrets. */
 
 /** What the header contains. `none` also stands for schemes without an access token, such as Basic. */
-export type AuthorizationHeader =
+type AuthorizationHeader =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly scheme: 'Bearer' | 'DPoP'; readonly token: string }
   | { readonly kind: 'malformed'; readonly reason: string };

@@ -163,7 +163,7 @@ function checkPrompt(parameters: Parameters): ReadonlySet<Prompt> {
 }
 
 /** The parameters of a request that a client sends. */
-export interface AuthorizationRequestParameters {
+interface AuthorizationRequestParameters {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;

@@ -61,7 +61,7 @@ function joint(uri: string): '?' | '&' | '' {
 }
 
 /** What the client stored when it sent the request. */
-export interface AuthorizationResponseExpectations {
+interface AuthorizationResponseExpectations {
   readonly state: string;
   /** The validated issuer; `null` for a server without metadata. */
   readonly issuer: string | null;
@@ -72,7 +72,7 @@ export interface AuthorizationResponseExpectations {
 }
 
 /** The outcome of a callback. Nothing in a `rejected` response may be used or shown. */
-export type AuthorizationResponse =
+type AuthorizationResponse =
   | { readonly kind: 'code'; readonly code: string }
   | { readonly kind: 'error'; readonly error: OAuthErrorCode | (string & {}); readonly description: string }
   | { readonly kind: 'rejected'; readonly reason: string };

@@ -1,7 +1,7 @@
 /** Which tool, prompt or resource a JSON-RPC message of MCP applies to, by its method. */
 
 /** What an operation applies to. */
-export interface OperationTarget {
+interface OperationTarget {
   /** The tool that is called. */
   readonly tool: string | null;
   /** The prompt that is retrieved or completed. */

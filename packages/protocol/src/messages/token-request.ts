@@ -25,7 +25,7 @@ export interface RequestedAccess {
 }
 
 /** A request of the authorization code grant. @see RFC 6749 §4.1.3, RFC 7636 §4.5 */
-export interface AuthorizationCodeRequest extends Pick<RequestedAccess, 'resources'> {
+interface AuthorizationCodeRequest extends Pick<RequestedAccess, 'resources'> {
   readonly code: string;
   readonly codeVerifier: string;
   /** OAuth 2.0 clients send it, OAuth 2.1 clients omit it. */
