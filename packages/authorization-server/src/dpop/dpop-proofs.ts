@@ -2,7 +2,6 @@
 import { createHmac, createSecretKey, hash } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import {
-  combineDpopNonces,
   createDpopNonces,
   createLruCache,
   createProofVerifier,
@@ -30,10 +29,10 @@ export function hasProof({ headers }: Pick<HttpRequest, 'headers'>): boolean {
 export function createDpopProofs({ store, clock, options }: DpopContext) {
   const { origin } = new URL(options.issuer);
   const { secret, previousSecrets } = deriveNonceSecrets(options);
-  const nonces = combineDpopNonces(
+  const nonces = createDpopNonces(
     [secret, ...previousSecrets].map((one) => {
       const key = createSecretKey(one);
-      return createDpopNonces((text) => createHmac('sha256', key).update(text).digest('base64url'));
+      return (text) => createHmac('sha256', key).update(text).digest('base64url');
     }),
   );
   const verify = createProofVerifier(

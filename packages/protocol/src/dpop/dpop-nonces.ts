@@ -19,48 +19,45 @@ const NONCE_LIFETIME = 150;
 /** Base64url characters of a nonce: 24 bytes. */
 const LENGTH = 32;
 
+/** HMAC-SHA-256 of a text under a secret, in base64url. */
+type Authenticate = (text: string) => string | Promise<string>;
+
 /**
  * Creates nonces, each valid for one to two lifetimes in seconds.
- * @param authenticate HMAC-SHA-256 of a text under the secret, in base64url
+ * @param secrets the first issues nonces, and those of all are accepted: while it is replaced
  * @see RFC 9449 §8 and §9
  */
 export function createDpopNonces(
-  authenticate: (text: string) => string | Promise<string>,
+  secrets: readonly Authenticate[],
   lifetime: number = NONCE_LIFETIME,
 ): DpopNonces {
+  const all = secrets.map(createNonces);
+  const periodOf = (now: number): number => Math.floor(now / lifetime);
+  return {
+    current: (now) => (all[0] as NonceOf)(periodOf(now)),
+    async isValid(nonce, now) {
+      const period = periodOf(now);
+      for (const nonceOf of all) {
+        if (nonce === (await nonceOf(period)) || nonce === (await nonceOf(period - 1))) return true;
+      }
+      return false;
+    },
+  };
+}
+
+type NonceOf = (period: number) => Promise<string>;
+
+/** The nonces of one secret: those of the current and the previous period are computed once. */
+function createNonces(authenticate: Authenticate): NonceOf {
   const make = async (period: number): Promise<string> =>
     (await authenticate(CONTEXT + period)).slice(0, LENGTH);
-
-  /** The nonces of the current and the previous period, computed once. */
   const made = new Map<number, Promise<string>>();
-
-  function nonceOf(period: number): Promise<string> {
+  return (period) => {
     const found = made.get(period);
     if (found !== undefined) return found;
     for (const other of made.keys()) if (Math.abs(other - period) > 1) made.delete(other);
     const nonce = make(period);
     made.set(period, nonce);
     return nonce;
-  }
-
-  const periodOf = (now: number): number => Math.floor(now / lifetime);
-
-  return {
-    current: (now) => nonceOf(periodOf(now)),
-    async isValid(nonce, now) {
-      const period = periodOf(now);
-      return nonce === (await nonceOf(period)) || nonce === (await nonceOf(period - 1));
-    },
-  };
-}
-
-/** Issues the nonces of the first, and accepts those of all: while their secret is replaced. */
-export function combineDpopNonces(all: readonly DpopNonces[]): DpopNonces {
-  return {
-    current: (now) => (all[0] as DpopNonces).current(now),
-    async isValid(nonce, now) {
-      for (const nonces of all) if (await nonces.isValid(nonce, now)) return true;
-      return false;
-    },
   };
 }

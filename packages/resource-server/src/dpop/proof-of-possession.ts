@@ -1,6 +1,5 @@
 /** Proof of possession (RFC 9449): verifies the DPoP proof of a bound token, and issues nonces. */
 import {
-  combineDpopNonces,
   createDpopNonces,
   createLruCache,
   createProofVerifier,
@@ -86,16 +85,16 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
 function createNonces({ nonces }: DpopOptions): DpopNonces | null {
   if (nonces === undefined) return null;
   const { secret, previousSecrets = [], lifetime } = nonces;
-  return combineDpopNonces([secret, ...previousSecrets].map((one) => createNoncesOf(one, lifetime)));
+  return createDpopNonces([secret, ...previousSecrets].map(authenticateBy), lifetime);
 }
 
-function createNoncesOf(secret: Uint8Array, lifetime: number | undefined): DpopNonces {
+function authenticateBy(secret: Uint8Array): (text: string) => Promise<string> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = crypto.subtle.importKey('raw', new Uint8Array(secret), algorithm, false, ['sign']);
-  return createDpopNonces(async (text) => {
+  return async (text) => {
     const tag = await crypto.subtle.sign('HMAC', await key, new TextEncoder().encode(text));
     return encodeBase64url(new Uint8Array(tag));
-  }, lifetime);
+  };
 }
 
 /** A protected resource responds with status 401, and the authorization server with 400. @see RFC 9449 §7.1 */
