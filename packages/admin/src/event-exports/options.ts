@@ -17,10 +17,14 @@ const SYSLOG = /^syslog\+(tls|tcp):\/\/([^/?#@]+?)(?::(\d{1,5}))?\/?$/;
 /** @see RFC 5425 §4.1, RFC 6587 */
 const PORTS = { tls: 6514, tcp: 601 };
 
+export interface SyslogAddress {
+  readonly isTls: boolean;
+  readonly host: string;
+  readonly port: number;
+}
+
 /** The address of a syslog receiver; `null`: the URL is of another kind. */
-export function readSyslogUrl(
-  url: string,
-): { readonly isTls: boolean; readonly host: string; readonly port: number } | null {
+export function readSyslogUrl(url: string): SyslogAddress | null {
   const [, scheme, written = '', port] = SYSLOG.exec(url) ?? [];
   if (scheme !== 'tls' && scheme !== 'tcp') return null;
   const host = written.replace(/^\[|\]$/g, '');

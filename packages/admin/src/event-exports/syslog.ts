@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { DELIVERED, failedBy, type SendEvent } from '../webhooks/send.ts';
+import type { SyslogAddress } from './options.ts';
 import { type Severity, severityOf } from './severity.ts';
 
 /** The facility "log audit". @see RFC 5424 §6.2.1 */
@@ -15,12 +16,6 @@ const TIMEOUT = 15_000;
 export interface EventSender {
   readonly send: SendEvent;
   close(): Promise<void>;
-}
-
-interface SyslogAddress {
-  readonly isTls: boolean;
-  readonly host: string;
-  readonly port: number;
 }
 
 /**

@@ -192,7 +192,7 @@ async function prepareApproval(
   const { server, tool, approverGroups } = approval;
   const link = `${origin}/approvals/${approvalId}`;
   const facts = { app: await findApp(event, links()), server, tool };
-  const own = { kind: 'approval', link, facts, isRequested: false } as const;
+  const own = { kind: 'approval', link, facts } as const;
   const user = accountId === null ? null : await links().findAddress(accountId);
   const ofGroup = { ...own, kind: 'group-approval', facts: { ...facts, user: user ?? '' } } as const;
   const recipients = approverGroups === null ? [accountId] : await findApprovers(approverGroups);
@@ -219,8 +219,7 @@ async function describe(
   { options: { notices }, links }: PreparationDependencies,
 ): Promise<Description | null> {
   const requested = REQUESTS[event.type as keyof typeof REQUESTS];
-  if (requested !== undefined)
-    return { kind: requested, link: null, facts: {}, isRequested: requested !== 'invitation' };
+  if (requested !== undefined) return { kind: requested, link: null, facts: {} };
   const notice = links().createNotice(event);
   if (notice === null || !notices.includes(notice.kind)) return null;
   const facts = {
@@ -229,7 +228,7 @@ async function describe(
     browser: String(event.details['browser'] ?? '').replace(' on ', ', '),
     network: String(event.details['network'] ?? ''),
   };
-  return { ...notice, facts, isRequested: false };
+  return { ...notice, facts };
 }
 
 /** @param at epoch milliseconds */

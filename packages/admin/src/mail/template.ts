@@ -17,23 +17,27 @@ export interface MailContent {
   /** An https URL of this server; `null`: none. */
   readonly link: string | null;
   readonly facts: Partial<Readonly<Record<keyof MailTexts['facts'], string>>>;
-  /** Whether the link may be used by its owner only, and was perhaps requested by others. */
-  readonly isRequested: boolean;
 }
+
+/** Mails whose link may be used by its owner only, and was perhaps requested by others. */
+const REQUESTED: readonly MailKind[] = ['reset', 'sign-in-link'];
 
 /** Characters of a fact, on one line and without characters that change its direction. */
 const MAX_FACT = 200;
 
 /** Renders a mail in one language. */
 export function renderMail(
-  { kind, language, link, facts, isRequested }: MailContent,
+  { kind, language, link, facts }: MailContent,
   { serverName, accent }: MailLook,
 ): Pick<Mail, 'subject' | 'text' | 'html'> {
   const texts = mailTexts[language];
   const [heading, what, does] = [texts.heading[kind], texts.what[kind], mailActions[kind]];
   const action = does === null ? '' : texts.actions[does];
   const lines = factsOf(texts, facts);
-  const last = [...(isRequested ? [texts.unexpected] : []), ...(kind === 'test' ? [] : [texts.why])];
+  const last = [
+    ...(REQUESTED.includes(kind) ? [texts.unexpected] : []),
+    ...(kind === 'test' ? [] : [texts.why]),
+  ];
   const plain = [
     heading,
     what,

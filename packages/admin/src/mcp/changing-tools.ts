@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { allowOrDeny } from '../operations/approvals.ts';
 import { changeClientState } from '../operations/clients.ts';
 import { endUserGrants } from '../operations/grants.ts';
-import { decideTool } from '../operations/tools.ts';
+import { decideTool, reviewedTool } from '../operations/tools.ts';
 import { changeUserState, endUserSessions } from '../operations/users.ts';
 import { type AdminTool, defineTool } from './tool.ts';
 
@@ -32,12 +32,7 @@ export const changingTools: readonly AdminTool[] = [
     title: 'Approve or reject a tool',
     description:
       'Approves or rejects the definition of a new or changed tool, named by the hash that list_changed_tools shows.',
-    input: {
-      server: z.string().max(500),
-      tool: z.string().max(500),
-      hash: z.string().max(100),
-      decision: z.enum(['approve', 'reject']),
-    },
+    input: { ...reviewedTool, decision: z.enum(['approve', 'reject']) },
     async run(request, { decision, ...reviewed }) {
       await decideTool(request, decision, reviewed);
       return { decision, ...reviewed };

@@ -9,7 +9,7 @@ export { listAccess, type ServerAccess } from './policy/access.ts';
 export {
   createPolicyFinder,
   decideByReview,
-  explainWithoutArguments,
+  explainOperation,
   type FindPolicy,
   type NamedOperation,
   operationText,

@@ -1,5 +1,6 @@
 /** Operations on tool definitions that wait for review. */
 import type { PendingDefinitionRecord } from '@portcullis/protocol';
+import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { compareLines, type Line } from './compare-lines.ts';
 import { OperationError } from './errors.ts';
@@ -40,11 +41,13 @@ function linesOf(definition: string | null): readonly string[] {
 }
 
 /** Names the definition by its hash, so that what was reviewed is what is approved. */
-interface ReviewedTool {
-  readonly server: string;
-  readonly tool: string;
-  readonly hash: string;
-}
+export const reviewedTool = {
+  server: z.string().max(500),
+  tool: z.string().max(500),
+  hash: z.string().max(100),
+};
+
+type ReviewedTool = Readonly<z.infer<z.ZodObject<typeof reviewedTool>>>;
 
 /** @throws OperationError also if it has changed since it was read */
 export async function decideTool(

@@ -57,7 +57,6 @@ const CONTENT: MailContent = {
   language: 'en',
   link: 'https://as.example/notice?token=x',
   facts: { app: 'Notes' },
-  isRequested: false,
 };
 
 describe('a mail', () => {

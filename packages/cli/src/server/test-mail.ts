@@ -18,7 +18,7 @@ export async function sendTestMail(
   if (mail === null) throw new Error('No mail is sent: the setting mail is not set');
   const look = lookOf(settings, issuer);
   const { language } = mail;
-  const content = { kind: 'test', language, link: null, facts: {}, isRequested: false } as const;
+  const content = { kind: 'test', language, link: null, facts: {} } as const;
   const id = `${idPrefixOf(Date.now())}-test`;
   return createMailer(mail, look.serverName)({ id, to, ...renderMail(content, look) });
 }

@@ -16,7 +16,7 @@ import {
   testServers,
 } from '../../operations/servers.ts';
 import { timeSchema } from '../../operations/time-schema.ts';
-import { decideTool, differenceOf, listPendingTools } from '../../operations/tools.ts';
+import { decideTool, differenceOf, listPendingTools, reviewedTool } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { listOf, pageOf, pageQuery, slicePage } from '../pages.ts';
 
@@ -43,12 +43,6 @@ const pendingToolSchema = z
     difference: z.array(z.string()).describe('lines that begin with `+`, `-` or a space'),
   })
   .meta({ id: 'PendingTool' });
-
-const reviewedTool = {
-  server: z.string().max(500),
-  tool: z.string().max(500),
-  hash: z.string().max(100),
-};
 
 /** Of one definition among all, short enough for a cursor. */
 function idOf({ server, backend, kind, name, hash: of }: PendingDefinitionRecord): string {

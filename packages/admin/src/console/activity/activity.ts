@@ -1,4 +1,5 @@
 /** Activity: what happened, in plain words, by filters that are part of the address; live, if wanted. */
+import { isDeepStrictEqual } from 'node:util';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { respondEvents } from '../../api/event-stream.ts';
 import { allEventTypes } from '../../operations/event-types.ts';
@@ -17,6 +18,7 @@ import {
   commandOf,
   criteriaOf,
   type FilterName,
+  readBefore,
   readFilter,
 } from './filter.ts';
 import { eventList, findEventNames, lineJson } from './lines.ts';
@@ -47,14 +49,9 @@ export const activityRoutes: readonly ConsoleRoute[] = [
 async function showEvents(request: ConsoleRequest): Promise<ConsolePage> {
   const { admin, query } = request;
   const filter = readFilter(query);
-  const end = filter.until === null ? '' : idPrefixOf(filter.until);
-  const { events, before } = await listEvents(
-    admin.store,
-    criteriaOf(filter),
-    filter.before || end,
-    LIMIT,
-    PATIENCE,
-  );
+  const from = readBefore(query);
+  const end = filter.until === undefined ? '' : idPrefixOf(Date.parse(filter.until));
+  const { events, before } = await listEvents(admin.store, criteriaOf(filter), from || end, LIMIT, PATIENCE);
   const names = await findEventNames(admin, events);
   return {
     title: 'Activity',
@@ -62,13 +59,13 @@ async function showEvents(request: ConsoleRequest): Promise<ConsolePage> {
     scripts: ['activity'],
     body: html`${filters(filter)}
 ${events.length === 0 ? nothing(filter, before) : eventList('Events', events, names)}
-${more(filter, before, events.length)}
+${more(filter, from === '', before, events.length)}
 <details class="panel"><summary>The same on the command line</summary>${copyText(commandOf(filter))}</details>`,
   };
 }
 
 /** Shown by their names; each is one click. */
-const QUICK: readonly (readonly [label: string, values: ActivityFilter['values']])[] = [
+const QUICK: readonly (readonly [label: string, filter: ActivityFilter])[] = [
   ['All', {}],
   ['Sign-ins', { type: 'login.*' }],
   ['Consents', { type: 'consent.*' }],
@@ -89,24 +86,20 @@ const FIELDS: readonly (readonly [name: FilterName, label: string])[] = [
 
 function filters(filter: ActivityFilter): Markup {
   // A chip above says it already.
-  const chips = QUICK.some(([, values]) => isSame(filter, values)) ? [] : chipsOf(filter);
+  const chips = QUICK.some(([, quick]) => isDeepStrictEqual(filter, quick)) ? [] : chipsOf(filter);
   const stream = addressOf(filter).replace(links.activity, links.eventStream);
   return html`<div class="filters">
-${QUICK.map(([label, values]) => html`<a class="chip" href="${addressOf({ values, since: null, until: null })}"${isSame(filter, values) && html` aria-current="true"`}>${label}</a>`)}
+${QUICK.map(([label, quick]) => html`<a class="chip" href="${addressOf(quick)}"${isDeepStrictEqual(filter, quick) && html` aria-current="true"`}>${label}</a>`)}
 <button type="button" class="button" data-live="${stream}" hidden>Live</button>
 </div>
 ${chips.length > 0 && html`<ul class="filters" aria-label="Filters">${chips.map(({ label, value, without }) => html`<li><a class="chip" href="${without}" aria-label="Remove the filter ${label} ${value}">${label}: <bdi>${value}</bdi> <span aria-hidden="true">×</span></a></li>`)}</ul>`}
 <div class="columns even">
 <form class="search" role="search" action="${links.activity}"><input name="reference" placeholder="Reference code of an error page" aria-label="Reference code of an error page" maxlength="20" autocomplete="off"><button class="button">Find</button></form>
 <details><summary>More filters</summary><form class="fields" action="${links.activity}">
-${FIELDS.map(([name, label]) => html`<div class="field"><label for="by-${name}">${label}</label><input id="by-${name}" name="${name}" value="${filter.values[name] ?? ''}" maxlength="500" autocomplete="off"${name === 'type' && html` list="event-types"`}></div>`)}
+${FIELDS.map(([name, label]) => html`<div class="field"><label for="by-${name}">${label}</label><input id="by-${name}" name="${name}" value="${filter[name] ?? ''}" maxlength="500" autocomplete="off"${name === 'type' && html` list="event-types"`}></div>`)}
 <datalist id="event-types">${allEventTypes.map((type) => html`<option value="${type}"></option>`)}</datalist>
 <div class="buttons"><button class="button">Filter</button></div></form></details>
 </div>`;
-}
-
-function isSame({ values, since, until }: ActivityFilter, quick: ActivityFilter['values']): boolean {
-  return since === null && until === null && JSON.stringify(values) === JSON.stringify(quick);
 }
 
 function nothing(filter: ActivityFilter, before: string | null): Markup {
@@ -123,8 +116,7 @@ function nothing(filter: ActivityFilter, before: string | null): Markup {
       });
 }
 
-function more(filter: ActivityFilter, before: string | null, count: number): Markup {
-  const isFirst = filter.before === '';
+function more(filter: ActivityFilter, isFirst: boolean, before: string | null, count: number): Markup {
   if (isFirst && (before === null || count === 0)) return html``;
   return html`<nav class="pages" aria-label="Pages">${!isFirst && html`<a class="button" href="${addressOf(filter)}">Latest</a>`}${before !== null && count > 0 && html`<a class="button" rel="next" href="${addressOf(filter, before)}">${count < LIMIT ? `Search before ${timeOf(before)}` : 'Earlier'}</a>`}</nav>`;
 }

@@ -4,8 +4,25 @@ import { PALETTE_SCRIPT } from '../find/palette-script.ts';
 import { CONSOLE_PATH } from '../links.ts';
 import { ACTIVITY_SCRIPT } from './activity-script.ts';
 import { OVERVIEW_SCRIPT } from './overview-script.ts';
-import { CONSOLE_SCRIPT } from './script.ts';
 import { CONSOLE_STYLE } from './style.ts';
+
+/** Of every page: local times and copy buttons. Plain JavaScript as browsers get it: no library, no other origin. */
+const CONSOLE_SCRIPT: string = `'use strict';
+(() => {
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  for (const time of document.querySelectorAll('time[datetime]')) time.title = exact.format(new Date(time.dateTime));
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) break;
+    const label = button.textContent;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = 'Copied';
+      setTimeout(() => { button.textContent = label; }, 2000);
+    });
+    button.hidden = false;
+  }
+})();
+`;
 
 /** Scripts by the name with which a page asks for them; `console` is on every page. */
 const SCRIPTS: Readonly<Record<string, string>> = {

@@ -30,6 +30,12 @@ export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** One word of a POSIX shell, without control characters. */
+export function shellWord(text: string): string {
+  const printable = text.replaceAll(/\p{Cc}/gu, '');
+  return /^[\w@.:/-]+$/.test(printable) ? printable : `'${printable.replaceAll("'", `'\\''`)}'`;
+}
+
 const UNITS = [
   [60, 1, 'second'],
   [3600, 60, 'minute'],

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import {
   createPolicyFinder,
   type ExplainedDecision,
-  explainWithoutArguments,
+  explainOperation,
   type FindPolicy,
   findServerAt,
   outcomeText,
@@ -84,7 +84,7 @@ function decide(
   [tool, hints]: readonly [string, ToolAnnotations | null],
   { principal, findPolicy, now }: Caller,
 ): ServerAccess['tools'][number] {
-  const explained = explainWithoutArguments(findPolicy({ server: path, tool }), principal, hints, now);
+  const explained = explainOperation(findPolicy({ server: path, tool }), principal, hints, now);
   const outcome = outcomeText(explained);
   const rules = explained.considered.flatMap(({ rule, outcome: its }) => (its === 'met' ? [rule] : []));
   return { tool, outcome, because: outcome === null ? refusalText(explained) : null, rules };

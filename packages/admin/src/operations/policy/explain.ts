@@ -11,7 +11,7 @@ import {
   createPolicyFinder,
   decideByReview,
   type ExplainedDecision,
-  explainWithoutArguments,
+  explainOperation,
   type NamedOperation,
   namedOperation,
   optionalName,
@@ -47,18 +47,16 @@ export interface ExplainedCall extends ExplainedDecision {
 export async function explainCall(admin: Administration, given: SupposedCall): Promise<ExplainedCall> {
   const servers = admin.servers();
   const found = (await createPolicyFinder({ servers }))(given);
-  const { server, operation, policy } = found;
+  const { server, operation } = found;
   const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
   const approved = await findApprovedHints(admin.store, server);
-  const explained = policy.explain({
-    principal: caller?.principal ?? null,
-    operation,
-    server: server.path,
-    annotations: approved.get(operation.tool ?? '') ?? null,
-    arguments: argumentsOf(given, operation.tool),
-    now: admin.clock(),
-    network: '',
-  });
+  const explained = explainOperation(
+    found,
+    caller?.principal ?? null,
+    approved.get(operation.tool ?? '') ?? null,
+    admin.clock(),
+    argumentsOf(given, operation.tool),
+  );
   return {
     ...explained,
     decision: decideByReview(explained.decision, found, approved, servers),
@@ -131,8 +129,8 @@ export async function findPermittedUsers(
   const policy = (await createPolicyFinder({ servers }))(named);
   const { principalOf } = createPrincipals({ servers }, admin, admin.issuer);
   const token = { server: named.server, client: named.client ?? '', scopes: null, claims: {} };
-  const outcomeOf = (principal: Parameters<typeof explainWithoutArguments>[1]) =>
-    outcomeText(explainWithoutArguments(policy, principal, null, admin.clock()));
+  const outcomeOf = (principal: Parameters<typeof explainOperation>[1]) =>
+    outcomeText(explainOperation(policy, principal, null, admin.clock()));
   const users: PermittedUser[] = [];
   const read = await admin.accounts.list(after, limit + 1);
   for (const account of read.slice(0, limit)) {

@@ -99,22 +99,16 @@ export function decideByReview(
   return { kind: 'deny', because: { rule, reason: 'no definition of this tool is approved' } };
 }
 
-/** The token has no claims of a sign-in; conditions on arguments stay open. */
-export function explainWithoutArguments(
+/** @param given arguments of the call; `later`: conditions on them stay open @param now epoch seconds */
+export function explainOperation(
   { server, operation, policy }: DecidingPolicy,
   principal: AccessPrincipal | null,
   annotations: ToolAnnotations | null,
   now: number,
+  given: Parameters<DecidingPolicy['policy']['explain']>[0]['arguments'] = 'later',
 ): ExplainedDecision {
-  return policy.explain({
-    principal,
-    operation,
-    server: server.path,
-    annotations,
-    arguments: 'later',
-    now,
-    network: '',
-  });
+  const about = { principal, operation, annotations, arguments: given };
+  return policy.explain({ ...about, server: server.path, now, network: '' });
 }
 
 /** What remains to be done or met; `null`: refused. */

@@ -1,6 +1,12 @@
 /** Filters of Activity: read from an address, and written as one and as a command. */
 import { describe, expect, it } from 'vitest';
-import { addressOf, chipsOf, commandOf, readFilter } from '../../../src/console/activity/filter.ts';
+import {
+  addressOf,
+  chipsOf,
+  commandOf,
+  readBefore,
+  readFilter,
+} from '../../../src/console/activity/filter.ts';
 
 const read = (query: string) => readFilter(new URLSearchParams(query));
 
@@ -38,6 +44,6 @@ describe('a filter of Activity', () => {
     'before=%00',
     `tool=${'x'.repeat(501)}`,
   ])('is refused for %s', (query) => {
-    expect(() => read(query)).toThrow();
+    expect(() => [read(query), readBefore(new URLSearchParams(query))]).toThrow();
   });
 });

@@ -3,7 +3,7 @@ import {
   createPolicyFinder,
   createPrincipals,
   enabledAccounts,
-  explainWithoutArguments,
+  explainOperation,
   type NamedOperation,
   operationText,
   outcomeText,
@@ -60,7 +60,7 @@ function dependsOnClient({ policy, operation }: DecidingPolicy): boolean {
 }
 
 function outcomeOf(found: DecidingPolicy, principal: AccessPrincipal | null, now: number): string | null {
-  return outcomeText(explainWithoutArguments(found, principal, null, now));
+  return outcomeText(explainOperation(found, principal, null, now));
 }
 
 function whoCanText(

@@ -2,8 +2,17 @@
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 
 /** Who sends and receives, from left to right. */
-const LANES = ['browser', 'app', 'portcullis', 'identityProvider', 'backend'] as const;
-export type Lane = (typeof LANES)[number];
+export const LANE_NAMES = {
+  browser: 'Browser',
+  app: 'App',
+  portcullis: 'Portcullis',
+  identityProvider: 'Identity provider',
+  backend: 'Backend',
+} as const;
+
+export type Lane = keyof typeof LANE_NAMES;
+
+const LANES = Object.keys(LANE_NAMES) as Lane[];
 
 /** One message. */
 export interface SequenceMessage {

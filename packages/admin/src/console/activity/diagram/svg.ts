@@ -1,8 +1,8 @@
 /** A sequence diagram as SVG, which has no script, no style of its own and no address in it. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { formatDuration, type PositionedMessage, positionMessages } from './layout.ts';
-import type { Lane, SequenceDiagram } from './model.ts';
-import { LANE_NAMES, sequenceText } from './text.ts';
+import { LANE_NAMES, type Lane, type SequenceDiagram } from './model.ts';
+import { sequenceText } from './text.ts';
 
 const WIDTH = 960;
 const TOP = 56;

@@ -1,15 +1,6 @@
 /** A sequence diagram as lines of text. */
 import { formatDuration } from './layout.ts';
-import type { Lane, SequenceDiagram } from './model.ts';
-
-/** Names of the lanes. */
-export const LANE_NAMES: Readonly<Record<Lane, string>> = {
-  browser: 'Browser',
-  app: 'App',
-  portcullis: 'Portcullis',
-  identityProvider: 'Identity provider',
-  backend: 'Backend',
-};
+import { LANE_NAMES, type SequenceDiagram } from './model.ts';
 
 /** One line for each message, with the time since the first: for a report, a chat, a ticket. */
 export function sequenceText({ messages }: SequenceDiagram): string {
