@@ -90,18 +90,17 @@ function describe(endpoint: Endpoint, refer: Refer): Json {
       ...headersOf(endpoint),
     ],
     ...(body !== null && {
-      requestBody: { required: isRequired(body), content: { 'application/json': { schema: inputOf(body) } } },
+      // A body without required members may be left out.
+      requestBody: {
+        required: inputOf(body)['required'] !== undefined,
+        content: { 'application/json': { schema: inputOf(body) } },
+      },
     }),
     responses: {
       [status]: { description: summary, content: { [media]: { schema: refer(endpoint.response) } } },
       ...errorsOf(endpoint),
     },
   };
-}
-
-/** A body without required members may be left out. */
-function isRequired(body: z.ZodObject): boolean {
-  return inputOf(body)['required'] !== undefined;
 }
 
 function inputOf(schema: z.ZodType): Json {

@@ -1,5 +1,5 @@
 /** Errors of the API as problem details (RFC 9457). */
-import { type HttpResponse, respondJson, toResponse } from '@portcullis/http';
+import { respondJson, toResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import * as z from 'zod';
 import { OperationError } from '../operations/errors.ts';
@@ -59,12 +59,11 @@ export function respondProblem(error: unknown): Response {
     detail: message,
     ...(issues.length > 0 && { issues }),
   };
-  return toResponse(asProblem(respondJson(document, { status }), status));
-}
-
-function asProblem(response: HttpResponse, status: ProblemStatus): HttpResponse {
-  const headers = { ...response.headers, 'content-type': 'application/problem+json' };
-  return { ...response, headers: status === 503 ? { ...headers, 'retry-after': '5' } : headers };
+  const headers = {
+    'content-type': 'application/problem+json',
+    ...(status === 503 && { 'retry-after': '5' }),
+  };
+  return toResponse(respondJson(document, { status, headers }));
 }
 
 function toProblem(error: unknown): ProblemError {

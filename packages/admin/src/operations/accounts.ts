@@ -42,21 +42,20 @@ export const groupSchema = z
 /** A group of users. */
 export type Group = z.infer<typeof groupSchema>;
 
-const NONE: Group['origins'] = { operator: 0, 'sign-in': 0, scim: 0 };
-
 /** The groups of the accounts that can sign in, by name. */
 export async function findGroups(accounts: AccountAdministration): Promise<readonly Group[]> {
-  const found = new Map<string, Group>();
-  for await (const { id, email } of enabledAccounts(accounts)) {
-    for (const { name, origin } of await accounts.groups(id)) {
-      const { members, origins } = found.get(name) ?? { members: [], origins: NONE };
-      const isKnown = members.at(-1)?.id === id;
-      found.set(name, {
-        name,
-        members: isKnown ? members : [...members, { id, email }],
-        origins: { ...origins, [origin]: origins[origin] + 1 },
-      });
-    }
-  }
-  return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const memberships: { name: string; origin: keyof Group['origins']; id: string; email: string }[] = [];
+  for await (const { id, email } of enabledAccounts(accounts))
+    for (const membership of await accounts.groups(id)) memberships.push({ ...membership, id, email });
+  const groups = [...Map.groupBy(memberships, ({ name }) => name)].map(([name, own]) => {
+    const members = new Map(own.map(({ id, email }) => [id, { id, email }]));
+    const countFrom = (origin: keyof Group['origins']) => own.filter((one) => one.origin === origin).length;
+    const origins = {
+      operator: countFrom('operator'),
+      'sign-in': countFrom('sign-in'),
+      scim: countFrom('scim'),
+    };
+    return { name, members: [...members.values()], origins };
+  });
+  return groups.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }

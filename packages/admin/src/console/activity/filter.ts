@@ -2,7 +2,7 @@
 import type { EventCriteria } from '../../operations/search-events.ts';
 import { links, withQuery } from '../links.ts';
 import { PageError } from '../page-error.ts';
-import { formatMinute, shellWord } from '../ui/parts.ts';
+import { formatMinute, quoteForShell } from '../ui/parts.ts';
 
 /** Filters by name, with what is shown before their value. */
 const FILTERS = {
@@ -96,7 +96,7 @@ const FLAGS = FILTER_NAMES.filter((name) => name !== 'error' && name !== 'until'
 export function commandOf(filter: ActivityFilter): string {
   const flags = FLAGS.flatMap((name) => {
     const value = filter[name];
-    return value === undefined ? [] : [`--${name} ${shellWord(value)}`];
+    return value === undefined ? [] : [`--${name} ${quoteForShell(value)}`];
   });
   return ['portcullis events', ...flags].join(' ');
 }

@@ -50,7 +50,48 @@ async function sayAccess(admin: Administration, id: string): Promise<string> {
   return `Ends ${more}${countOf(grants, 'connection')} of ${countOf(users, 'user')}, at once.`;
 }
 
-const stateActions = [
+/** Where a redirect URI leads, in words. */
+function sayTarget(uri: string): string {
+  const { protocol, hostname, host } = new URL(uri);
+  if (isLoopbackHost(hostname)) return 'a program on the computer of the user';
+  return protocol === 'https:' ? host : `the app for ${protocol} links on the device of the user`;
+}
+
+const METHODS = [
+  ['none', 'None: an app on a computer or in a browser (public client)'],
+  ['client_secret_basic', 'A secret: an app on a server (confidential client)'],
+] as const;
+
+const addAction = defineAction({
+  path: `${links.apps}/add`,
+  fields: ['name', 'redirects', 'method'],
+  describe: async ({ form }) => ({
+    title: 'Add an app',
+    button: 'Add the app',
+    fields: html`${field({ name: 'name', label: 'Name', hint: 'Users see it on the consent page, without the note that the app is unverified.', isRequired: true, maxLength: 100, value: form['name'] ?? '' })}
+${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One per line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
+${field({ name: 'method', label: 'How the app authenticates', choices: METHODS, value: form['method'] ?? 'none' })}`,
+  }),
+  async perform(request) {
+    const { name = '', redirects = '', method = 'none' } = request.form;
+    if (!METHODS.some(([value]) => value === method))
+      throw new OperationError('invalid', 'Choose how the app authenticates.');
+    const registered = await addTrustedClient(request, {
+      client_name: name,
+      redirect_uris: redirects.split(/\s+/).filter(Boolean),
+      token_endpoint_auth_method: method,
+    });
+    const { client_id: id, client_secret: secret } = registered;
+    return {
+      title: `${name} was added`,
+      action: { label: 'Open the app', href: links.app(String(id)) },
+      body: html`<h2>Client identifier</h2>${copyText(String(id))}
+${secret !== undefined && html`<h2>Client secret</h2><p>It is shown once: copy it now.</p>${copyText(String(secret))}`}`,
+    };
+  },
+});
+
+export const appActions: readonly ConsoleRoute[] = [
   ...clientAction(
     'disable',
     async (client, admin) => ({
@@ -103,16 +144,6 @@ const stateActions = [
       return doneAt(links.apps, 'removed');
     },
   ),
-];
-
-/** Where a redirect URI leads, in words. */
-function sayTarget(uri: string): string {
-  const { protocol, hostname, host } = new URL(uri);
-  if (isLoopbackHost(hostname)) return 'a program on the computer of the user';
-  return protocol === 'https:' ? host : `the app for ${protocol} links on the device of the user`;
-}
-
-const verifyActions = [
   ...clientAction(
     'verify',
     async (client) => {
@@ -149,66 +180,25 @@ const verifyActions = [
       });
     },
   ),
-];
-
-const rotateAction = clientAction(
-  'rotate-secret',
-  async (client) => ({
-    title: `Rotate the secret of ${appName(client)}`,
-    effects: [
-      'Creates a new client secret, which is shown once.',
-      'The secret before it is accepted for one more day, so that nothing is interrupted.',
-    ],
-    button: 'Rotate the secret',
-  }),
-  async (request, id) => {
-    const { secret, previousUntil } = await rotateClientSecret(request, id);
-    return {
-      title: 'The new secret',
-      back: { label: 'Back to the app', href: links.app(id) },
-      body: html`<p>It is shown once. The secret before it is accepted until ${time(previousUntil, request.admin.clock())}.</p>
+  ...clientAction(
+    'rotate-secret',
+    async (client) => ({
+      title: `Rotate the secret of ${appName(client)}`,
+      effects: [
+        'Creates a new client secret, which is shown once.',
+        'The secret before it is accepted for one more day, so that nothing is interrupted.',
+      ],
+      button: 'Rotate the secret',
+    }),
+    async (request, id) => {
+      const { secret, previousUntil } = await rotateClientSecret(request, id);
+      return {
+        title: 'The new secret',
+        back: { label: 'Back to the app', href: links.app(id) },
+        body: html`<p>It is shown once. The secret before it is accepted until ${time(previousUntil, request.admin.clock())}.</p>
 ${copyText(secret)}`,
-    };
-  },
-);
-
-const METHODS = [
-  ['none', 'None: an app on a computer or in a browser (public client)'],
-  ['client_secret_basic', 'A secret: an app on a server (confidential client)'],
-] as const;
-
-const addAction = defineAction({
-  path: `${links.apps}/add`,
-  fields: ['name', 'redirects', 'method'],
-  describe: async ({ form }) => ({
-    title: 'Add an app',
-    button: 'Add the app',
-    fields: html`${field({ name: 'name', label: 'Name', hint: 'Users see it on the consent page, without the note that the app is unverified.', isRequired: true, maxLength: 100, value: form['name'] ?? '' })}
-${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One per line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
-${field({ name: 'method', label: 'How the app authenticates', choices: METHODS, value: form['method'] ?? 'none' })}`,
-  }),
-  async perform(request) {
-    const { name = '', redirects = '', method = 'none' } = request.form;
-    if (!METHODS.some(([value]) => value === method))
-      throw new OperationError('invalid', 'Choose how the app authenticates.');
-    const registered = await addTrustedClient(request, {
-      client_name: name,
-      redirect_uris: redirects.split(/\s+/).filter(Boolean),
-      token_endpoint_auth_method: method,
-    });
-    const { client_id: id, client_secret: secret } = registered;
-    return {
-      title: `${name} was added`,
-      action: { label: 'Open the app', href: links.app(String(id)) },
-      body: html`<h2>Client identifier</h2>${copyText(String(id))}
-${secret !== undefined && html`<h2>Client secret</h2><p>It is shown once: copy it now.</p>${copyText(String(secret))}`}`,
-    };
-  },
-});
-
-export const appActions: readonly ConsoleRoute[] = [
+      };
+    },
+  ),
   ...addAction,
-  ...verifyActions,
-  ...stateActions,
-  ...rotateAction,
 ];

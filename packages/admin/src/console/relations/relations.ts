@@ -24,62 +24,57 @@ const MAX_LABEL = 18;
 /** Boxes of a column; more would not be read. */
 const MAX_ROWS = 12;
 
-type Placed = RelationNode & { readonly y: number };
+/** Its left edge and its middle. */
+type Placed = RelationNode & { readonly x: number; readonly y: number };
 
 /** The drawing; a table beside it has the same in text. @param about what it shows, for screen readers */
 export function relationsDrawing(about: string, all: readonly Relation[]): Markup {
   const columns = [
-    distinct(all.flatMap(({ user }) => user ?? [])),
-    distinct(all.map(({ app }) => app)),
-    distinct(all.map(({ server }) => server)),
-  ] as const;
+    all.flatMap(({ user }) => user ?? []),
+    all.map(({ app }) => app),
+    all.map(({ server }) => server),
+  ].map((nodes) => [...new Map(nodes.map((node) => [node.id, node])).values()]);
   const rows = Math.max(1, ...columns.map(({ length }) => Math.min(length, MAX_ROWS)));
   const height = rows * (HEIGHT + GAP) - GAP;
-  const [users, apps, servers] = columns.map((nodes) => positionsOf(nodes.slice(0, MAX_ROWS), height)) as [
-    readonly Placed[],
-    readonly Placed[],
-    readonly Placed[],
-  ];
-  const left = all.flatMap(({ user, app }) => (user === null ? [] : [[user.id, app.id] as const]));
-  const right = all.map(({ app, server }) => [app.id, server.id] as const);
+  const [users = [], apps = [], servers = []] = columns.map((nodes, index) =>
+    positionsOf(nodes.slice(0, MAX_ROWS), COLUMNS[index] ?? 0, height),
+  );
   const hidden = columns.reduce((sum, { length }) => sum + Math.max(0, length - MAX_ROWS), 0);
+  const edges = new Set(
+    all.flatMap(({ user, app, server }) => [
+      ...curve(users, user?.id, apps, app.id),
+      ...curve(apps, app.id, servers, server.id),
+    ]),
+  );
   return html`<div class="drawing" role="group" aria-label="${about}" tabindex="0"><svg viewBox="0 0 600 ${height}" aria-hidden="true" focusable="false">
-${curves(left, users, COLUMNS[0], apps, COLUMNS[1])}
-${curves(right, apps, COLUMNS[1], servers, COLUMNS[2])}
-${[users, apps, servers].map((nodes, index) => nodes.map((node) => box(node, COLUMNS[index] ?? 0)))}
+<path class="edge" d="${[...edges].join('')}"/>
+${[...users, ...apps, ...servers].map(box)}
 </svg></div>
 ${hidden > 0 && html`<p class="fact">${hidden} more are not drawn.</p>`}`;
 }
 
-function distinct(nodes: readonly RelationNode[]): readonly RelationNode[] {
-  return [...new Map(nodes.map((node) => [node.id, node])).values()];
-}
-
-function positionsOf(nodes: readonly RelationNode[], height: number): readonly Placed[] {
+/** Below each other, in the middle of the height. */
+function positionsOf(nodes: readonly RelationNode[], x: number, height: number): readonly Placed[] {
   const top = (height - (nodes.length * (HEIGHT + GAP) - GAP)) / 2;
-  return nodes.map((node, index) => ({ ...node, y: top + index * (HEIGHT + GAP) + HEIGHT / 2 }));
+  return nodes.map((node, index) => ({ ...node, x, y: top + index * (HEIGHT + GAP) + HEIGHT / 2 }));
 }
 
-function curves(
-  pairs: readonly (readonly [string, string])[],
+/** Nothing where one of them is not drawn. */
+function curve(
   from: readonly Placed[],
-  x: number,
+  one: string | undefined,
   to: readonly Placed[],
-  targetX: number,
-): Markup {
-  const [begin, end] = [x + WIDTH, targetX];
+  other: string,
+): readonly string[] {
+  const [source, target] = [from.find(({ id }) => id === one), to.find(({ id }) => id === other)];
+  if (source === undefined || target === undefined) return [];
+  const [begin, end] = [source.x + WIDTH, target.x];
   const middle = (begin + end) / 2;
-  const paths = pairs.flatMap(([one, other]) => {
-    const [source, target] = [from.find(({ id }) => id === one), to.find(({ id }) => id === other)];
-    return source === undefined || target === undefined
-      ? []
-      : [`M${begin} ${source.y}C${middle} ${source.y} ${middle} ${target.y} ${end} ${target.y}`];
-  });
-  return html`<path class="edge" d="${[...new Set(paths)].join('')}"/>`;
+  return [`M${begin} ${source.y}C${middle} ${source.y} ${middle} ${target.y} ${end} ${target.y}`];
 }
 
 /** The links of a drawing are not in the tab order: the table beside it has them. */
-function box({ label, href, y }: Placed, x: number): Markup {
+function box({ label, href, x, y }: Placed): Markup {
   const content = html`<rect class="node" x="${x + 0.5}" y="${y - HEIGHT / 2 + 0.5}" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="7"/><text x="${x + 12}" y="${y + 4.5}">${escapedText(shortened(label))}</text>`;
   return href === null ? content : html`<a href="${href}" tabindex="-1">${content}</a>`;
 }

@@ -15,12 +15,7 @@ function provisionersOf({ provisioners, identityProviders }: Administration): Re
   return new Map(provisioners.map((id) => [id, names.get(id) ?? id]));
 }
 
-const CREATE = `${links.settings}/create-scim-token`;
-
-/** The address of the form; `null`: no identity provider provisions, or a viewer asks. */
-export function createScimTokenLink({ admin, role }: ConsoleRequest): string | null {
-  return role === 'operator' && admin.provisioners.length > 0 ? CREATE : null;
-}
+export const CREATE_SCIM_TOKEN = `${links.settings}/create-scim-token`;
 
 export async function scimTokenTable({ admin, role }: ConsoleRequest): Promise<Markup> {
   const tokens = await admin.provisioningTokens.list();
@@ -53,7 +48,7 @@ const LIFETIMES = [
 ] as const;
 
 const createRoutes = defineAction({
-  path: CREATE,
+  path: CREATE_SCIM_TOKEN,
   fields: ['provider', 'note', 'days'],
   describe: async ({ form, admin }) => ({
     title: 'Create a provisioning token',

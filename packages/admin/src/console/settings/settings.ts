@@ -10,7 +10,7 @@ import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { columnOf, empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
-import { createScimTokenLink, scimTokenTable } from './scim-tokens.ts';
+import { CREATE_SCIM_TOKEN, scimTokenTable } from './scim-tokens.ts';
 
 const DONE = {
   rotated: 'A new signing key was created. All processes use it within half a minute.',
@@ -29,7 +29,6 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
     listEventStreams(admin.store),
     scimTokenTable(request),
   ]);
-  const createScimToken = createScimTokenLink(request);
   const link = (href: string, label: string) =>
     isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
   return {
@@ -39,7 +38,7 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
 ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
 ${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
-${section('Provisioning (SCIM)', scimTokens, createScimToken === null ? null : link(createScimToken, 'Create provisioning token'))}
+${section('Provisioning (SCIM)', scimTokens, admin.provisioners.length === 0 ? null : link(CREATE_SCIM_TOKEN, 'Create provisioning token'))}
 ${section('Webhooks and exports', await receiverTable(admin))}
 ${section('Event streams', streamTable(request, streams))}
 ${section('Rate limits', limitTable(admin))}`,

@@ -1,7 +1,7 @@
 /** What is set up becomes configuration: an entry to add to the file, as text and as a file of its own. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
-import { copyText, section, shellWord } from '../ui/parts.ts';
+import { copyText, quoteForShell, section } from '../ui/parts.ts';
 
 /** @param list of the configuration that the entry belongs to @param outcome what happens once it is there */
 export function exportSection(
@@ -28,5 +28,5 @@ ${file?.endsWith('.json') === true && html`<p>Or let <code>jq</code> write the c
 /** Adds an entry to a list of a JSON file, and writes the result to another file. */
 function jqCommand(file: string, list: string, entry: object): string {
   const program = `.${list} += [$entry]`;
-  return `jq --argjson entry ${shellWord(JSON.stringify(entry))} ${shellWord(program)} ${shellWord(file)} > ${shellWord(file.replace(/\.json$/, '.new.json'))}`;
+  return `jq --argjson entry ${quoteForShell(JSON.stringify(entry))} ${quoteForShell(program)} ${quoteForShell(file)} > ${quoteForShell(file.replace(/\.json$/, '.new.json'))}`;
 }

@@ -31,7 +31,7 @@ export function countOf(count: number, noun: string): string {
 }
 
 /** One word of a POSIX shell, without control characters. */
-export function shellWord(text: string): string {
+export function quoteForShell(text: string): string {
   const printable = text.replaceAll(/\p{Cc}/gu, '');
   return /^[\w@.:/-]+$/.test(printable) ? printable : `'${printable.replaceAll("'", `'\\''`)}'`;
 }

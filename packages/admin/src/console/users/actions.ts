@@ -50,7 +50,12 @@ async function sayAccess(admin: Administration, id: string): Promise<string> {
   return `Ends ${countOf(sessions.length, 'session')} and ${countOf(grants.length, 'connection')} of ${countOf(apps, 'app')}, at once.`;
 }
 
-const stateActions: readonly ConsoleRoute[] = [
+const ENDS = [
+  ['', 'at the next call'],
+  ['now', 'at once'],
+] as const;
+
+export const userActions: readonly ConsoleRoute[] = [
   ...userAction(
     'disable',
     async ({ id, email }, admin) => ({
@@ -127,9 +132,6 @@ const stateActions: readonly ConsoleRoute[] = [
     },
     ['confirm'],
   ),
-];
-
-const credentialActions: readonly ConsoleRoute[] = [
   ...userAction(
     'reset',
     async ({ email }) => ({
@@ -166,14 +168,6 @@ const credentialActions: readonly ConsoleRoute[] = [
       return doneAt(links.user(id), 'factors');
     },
   ),
-];
-
-const ENDS = [
-  ['', 'at the next call'],
-  ['now', 'at once'],
-] as const;
-
-const profileActions: readonly ConsoleRoute[] = [
   ...userAction(
     'role',
     async ({ email, role }) => ({
@@ -221,10 +215,4 @@ const profileActions: readonly ConsoleRoute[] = [
     },
     ['groups', 'ends', 'expected'],
   ),
-];
-
-export const userActions: readonly ConsoleRoute[] = [
-  ...stateActions,
-  ...credentialActions,
-  ...profileActions,
 ];
