@@ -1,5 +1,6 @@
 /** View of the account page: login methods, sessions, deletion, and notices about what has just changed. */
 import { html } from 'hono/html';
+import type { SessionRecord } from '../store/index.ts';
 import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -7,16 +8,8 @@ import { dateAndTime } from '../ui/times.ts';
 import { mfaSection } from './mfa-view.ts';
 import { type ListedPasskey, passkeyList } from './passkeys-view.ts';
 
-/** A browser session. */
-interface ListedSession {
-  /** Identifies it in forms. */
-  readonly id: string;
-  readonly name: string | null;
-  readonly address: string | null;
-  /** Epoch seconds. */
-  readonly loggedInAt: number;
-  readonly isCurrent: boolean;
-}
+/** A browser session; its hash identifies it in forms. */
+type ListedSession = Pick<SessionRecord, 'hash' | 'browser' | 'address' | 'createdAt'>;
 
 /** Notices by name, as in the query of the account page. */
 const accountNotices = [
@@ -42,6 +35,8 @@ export interface AccountPage {
   /** Whether the user administers this installation, in the console. */
   readonly administers: boolean;
   readonly sessions: readonly ListedSession[];
+  /** The hash of the one that shows the page. */
+  readonly currentSession: string;
   /** Login methods; `null`: not managed by this server. */
   readonly login: LoginSettings | null;
   /** Epoch seconds. */
@@ -54,7 +49,7 @@ export interface AccountPage {
 }
 
 export function accountPage(layout: Layout, page: AccountPage): Markup {
-  const others = page.sessions.filter(({ isCurrent }) => !isCurrent);
+  const others = page.sessions.filter(({ hash }) => hash !== page.currentSession);
   return renderPage(
     layout,
     layout.text('tabs.account'),
@@ -93,7 +88,7 @@ const FOLDED_FROM = 10;
 const SHOWN_AT_ONCE = 5;
 
 function sessionList(layout: Layout, page: AccountPage): Markup {
-  const rows = page.sessions.map((browser, index) => row(layout, browser, index, page));
+  const rows = page.sessions.map((session, index) => row(layout, session, index, page));
   if (rows.length < FOLDED_FROM) return html`<ul class="rows close">${rows}</ul>`;
   const number = rows.length - SHOWN_AT_ONCE;
   return html`<ul class="rows close">${rows.slice(0, SHOWN_AT_ONCE)}</ul>
@@ -126,15 +121,16 @@ ${mfaSection(layout, recoveryCodes, page.token)}
 
 /** Whether another session looks the same up to the minute, so that users need seconds to distinguish them. */
 function hasLookalike(one: ListedSession, all: readonly ListedSession[]): boolean {
-  const words = ({ name, address, loggedInAt: since }: ListedSession) =>
-    JSON.stringify([name, address, Math.floor(since / 60)]);
-  return all.some((other) => other.id !== one.id && words(other) === words(one));
+  const words = ({ browser, address, createdAt: since }: ListedSession) =>
+    JSON.stringify([browser, address, Math.floor(since / 60)]);
+  return all.some((other) => other.hash !== one.hash && words(other) === words(one));
 }
 
-function row(layout: Layout, browser: ListedSession, index: number, page: AccountPage): Markup {
-  const { isCurrent, address } = browser;
-  const name = describeBrowser(layout, browser.name);
-  const time = dateAndTime(layout, browser.loggedInAt, hasLookalike(browser, page.sessions));
+function row(layout: Layout, session: ListedSession, index: number, page: AccountPage): Markup {
+  const { hash, address, browser, createdAt } = session;
+  const isCurrent = hash === page.currentSession;
+  const name = describeBrowser(layout, browser);
+  const time = dateAndTime(layout, createdAt, hasLookalike(session, page.sessions));
   const about = `browser-${index}`;
   return html`<li class="beside">
 <div>
@@ -146,7 +142,7 @@ function row(layout: Layout, browser: ListedSession, index: number, page: Accoun
 ${
   isCurrent
     ? html`<form method="post" action="/logout">${hiddenFields({ token: page.logoutToken })}<button class="button">${layout.text('account.sign-out')}</button></form>`
-    : html`<form class="once" method="post" action="/account/sessions">${hiddenFields({ token: page.token, session: browser.id })}<button class="button" aria-label="${layout.text('account.sign-out-of', { browser: name })}" aria-describedby="${about}">${layout.text('account.sign-out')}</button></form>`
+    : html`<form class="once" method="post" action="/account/sessions">${hiddenFields({ token: page.token, session: hash })}<button class="button" aria-label="${layout.text('account.sign-out-of', { browser: name })}" aria-describedby="${about}">${layout.text('account.sign-out')}</button></form>`
 }
 </li>`;
 }

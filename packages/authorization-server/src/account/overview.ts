@@ -45,18 +45,13 @@ export function createAccountOverviewRoutes(
   return [
     routes.page('/account', async ({ context, user, parameters }) => {
       const sessions = await store.listSessions(user.account.id, clock());
-      const browsers = sessions.map(({ hash, browser, address, createdAt }) => ({
-        id: hash,
-        name: browser,
-        address,
-        loggedInAt: createdAt,
-        isCurrent: hash === user.sessionHash,
-      }));
-      browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
+      const { sessionHash: currentSession } = user;
+      const isOther = ({ hash }: { readonly hash: string }) => Number(hash !== currentSession);
       const page = accountPage(context.layout, {
         email: user.account.email,
         administers: await administers(context, user),
-        sessions: browsers,
+        currentSession,
+        sessions: sessions.toSorted((one, another) => isOther(one) - isOther(another)),
         login: (await hasLocalLogin(context, user)) ? await describeSignIn(user.account.id) : null,
         now: clock(),
         notice: readAccountNotice(parameters.one('news')),
