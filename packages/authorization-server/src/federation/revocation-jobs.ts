@@ -8,13 +8,6 @@ import type { ProviderTokenSet } from './provider/token-set.ts';
 import type { TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
-interface RevocationJobs {
-  /** Runs due jobs soon, because something has ended. */
-  runSoon(): void;
-  /** Finishes the jobs in progress and starts no more. */
-  close(): Promise<void>;
-}
-
 /** Milliseconds between runs, and from `runSoon` to the run. */
 const DELAYS = { regular: 5_000, soon: 20 };
 /** Jobs claimed at a time. */
@@ -64,7 +57,7 @@ export async function startRevocationJobs(
   vault: TokenVault,
   trigger: RevocationTrigger,
   queues: readonly (RevocationQueue | null)[],
-): Promise<Pick<RevocationJobs, 'close'> | null> {
+): Promise<{ close(): Promise<void> } | null> {
   const used = queues.filter((queue) => queue !== null);
   if (used.length === 0) return null;
   await vault.load();
@@ -93,7 +86,7 @@ export async function startRevocationJobs(
 }
 
 /** Runs regularly, and soon after `runSoon`; never twice at a time. */
-function repeat(run: (isClosed: () => boolean) => Promise<void>): RevocationJobs {
+function repeat(run: (isClosed: () => boolean) => Promise<void>) {
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> | null = null;
   let isRequested = false;
@@ -115,11 +108,12 @@ function repeat(run: (isClosed: () => boolean) => Promise<void>): RevocationJobs
 
   schedule(DELAYS.soon);
   return {
-    runSoon() {
+    runSoon(): void {
       isRequested = true;
       schedule(DELAYS.soon);
     },
-    async close() {
+    /** Finishes what is in progress and starts no more. */
+    async close(): Promise<void> {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
       await running;
@@ -143,8 +137,8 @@ function createRunJob<TokensRecord extends UpstreamTokens, TokenSet extends Prov
       if (tokens.revocationAttempts >= RETRY.tries) {
         return complete(tokens, { outcome: 'given_up', reason: message });
       }
-      const delay = Math.max(retryDelay(tokens), retryAfter ?? 0);
-      await records.postponeRevocation(tokens, clock() + delay);
+      const delay = Math.min(RETRY.max, RETRY.first * 2 ** (tokens.revocationAttempts - 1));
+      await records.postponeRevocation(tokens, clock() + Math.max(delay, retryAfter ?? 0));
     }
   };
 
@@ -166,10 +160,6 @@ function createRunJob<TokensRecord extends UpstreamTokens, TokenSet extends Prov
     const context = records.encryptionContext(tokens);
     return issuer.revoke(await vault.decrypt<TokenSet>(tokens.encryptedTokens, context));
   }
-}
-
-function retryDelay({ revocationAttempts }: UpstreamTokens): number {
-  return Math.min(RETRY.max, RETRY.first * 2 ** (revocationAttempts - 1));
 }
 
 /** Events after which grants, and with them tokens of other issuers, may have ended. */

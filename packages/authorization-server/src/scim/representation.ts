@@ -192,24 +192,20 @@ const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString().repla
 /** A weak entity tag: equal ones have equal attributes. @see RFC 7644 §3.14 */
 export const entityTagOf = ({ version }: Pick<ProvisionedResource, 'version'>): string => `W/"${version}"`;
 
-/** Which attributes a response has. */
-export interface Selection {
-  /** Whether an attribute, or some of its sub-attributes, are returned. */
-  has(attribute: string): boolean;
-  pick(representation: Attributes): Attributes;
-}
+export type Selection = ReturnType<typeof readSelection>;
 
-/** By the parameters `attributes` and `excludedAttributes`: names, separated by commas. @see RFC 7644 §3.9 */
-export function readSelection(parameters: Pick<URLSearchParams, 'get'>, type: ResourceType): Selection {
+/** Which attributes a response has, by the parameters `attributes` and `excludedAttributes`: names, separated by commas. @see RFC 7644 §3.9 */
+export function readSelection(parameters: Pick<URLSearchParams, 'get'>, type: ResourceType) {
   const [attributes, excluded] = [parameters.get('attributes'), parameters.get('excludedAttributes')];
   const included = attributes === null ? null : readNames(attributes, type);
   const left = included !== null || excluded === null ? new Map() : readNames(excluded, type);
   const isAlways = (name: string) => findAttribute(attributesOf(type), name)?.returned === 'always';
-  const has = (name: string) =>
+  const has = (name: string): boolean =>
     isAlways(name) || (included === null ? left.get(name) !== 'all' : included.has(name));
   return {
+    /** Whether an attribute, or some of its sub-attributes, are returned. */
     has,
-    pick(representation) {
+    pick(representation: Attributes): Attributes {
       const picked = Object.entries(representation).filter(([name]) => has(name));
       return Object.fromEntries(
         picked.map(([name, value]) => {

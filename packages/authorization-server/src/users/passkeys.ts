@@ -13,31 +13,13 @@ interface PasskeyLogin {
   readonly isVerified: boolean;
 }
 
-export interface Passkeys {
-  /** Options for a login with any passkey of this server. */
-  requestOptions(bound: readonly string[]): PasskeyOptions;
-  /** Options for creating a passkey on a device that has none of the `known` ones. */
-  creationOptions(
-    account: AccountRecord,
-    known: readonly PasskeyRecord[],
-    bound: readonly string[],
-  ): PasskeyOptions;
-  /** Verifies a new passkey; `null` if it is not valid. Stores only the consumed challenge. */
-  verifyRegistration(
-    account: AccountRecord,
-    response: string,
-    name: string,
-    bound: readonly string[],
-  ): Promise<PasskeyRecord | null>;
-  /** Verifies a login; `null` if it is not valid. */
-  verifyLogin(response: string, bound: readonly string[]): Promise<PasskeyLogin | null>;
-}
+export type Passkeys = NonNullable<ReturnType<typeof createPasskeys>>;
 
 /** Passkeys per account. */
 export const MAX_PASSKEYS = 20;
 
 /** @returns `null` for an issuer at an IP address: a relying party identifier is a domain. @see Web Authentication §5.1.3 */
-export function createPasskeys(context: ServerContext): Passkeys | null {
+export function createPasskeys(context: ServerContext) {
   const { store, clock, events } = context;
   const { issuer, name: serverName, lifetimes } = context.options;
   const { origin, hostname } = new URL(issuer);
@@ -51,16 +33,20 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
   });
 
   return {
-    /** @see Web Authentication §5.5 */
-    requestOptions: (bound) => ({
+    /** Options for a login with any passkey of this server. @see Web Authentication §5.5 */
+    requestOptions: (bound: readonly string[]): PasskeyOptions => ({
       challenge: challenges.create('get', ...bound),
       rpId: hostname,
       allowCredentials: [],
       userVerification: 'preferred',
     }),
 
-    /** @see Web Authentication §5.4 */
-    creationOptions: ({ id, email }, known, bound) => ({
+    /** Options for creating a passkey on a device that has none of the `known` ones. @see Web Authentication §5.4 */
+    creationOptions: (
+      { id, email }: AccountRecord,
+      known: readonly PasskeyRecord[],
+      bound: readonly string[],
+    ): PasskeyOptions => ({
       challenge: challenges.create('create', ...bound),
       rp: { id: hostname, name: serverName },
       user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: email },
@@ -70,7 +56,13 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
       attestation: 'none',
     }),
 
-    async verifyRegistration(account, json, name, bound) {
+    /** Verifies a new passkey; `null` if it is not valid. Stores only the consumed challenge. */
+    async verifyRegistration(
+      { id: accountId }: AccountRecord,
+      json: string,
+      name: string,
+      bound: readonly string[],
+    ): Promise<PasskeyRecord | null> {
       const response = readPasskeyResponse<RegistrationResponseJSON>(json);
       if (response === null) return null;
       const { verifyRegistrationResponse } = await library();
@@ -87,7 +79,7 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
       const { credential } = verified.registrationInfo;
       return {
         id: credential.id,
-        accountId: account.id,
+        accountId,
         publicKey: Buffer.from(credential.publicKey).toString('base64url'),
         counter: credential.counter,
         transports: (credential.transports ?? [])
@@ -99,7 +91,8 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
       };
     },
 
-    async verifyLogin(json, bound) {
+    /** Verifies a login; `null` if it is not valid. */
+    async verifyLogin(json: string, bound: readonly string[]): Promise<PasskeyLogin | null> {
       const response = readPasskeyResponse<AuthenticationResponseJSON>(json);
       const passkey = response === null ? null : await store.findPasskey(response.id);
       const account = passkey === null ? null : await store.findAccount(passkey.accountId);
