@@ -26,12 +26,8 @@ interface LiveProviderTokens {
   readonly until: number;
 }
 
-/** Provider tokens that have changed: the rule has to be applied to them again. */
-interface ChangedProviderTokens {
-  readonly record: ProviderTokensRecord;
-}
-
-type AppliedRule = LiveProviderTokens | ChangedProviderTokens;
+/** Provider tokens that are alive, or that have changed, so that the rule has to be applied to them again. */
+type AppliedRule = LiveProviderTokens | ProviderTokensRecord;
 
 /** The provider tokens have ended. */
 export class ProviderTokensEndedError extends Error {
@@ -58,7 +54,7 @@ export function createProviderTokenLiveness(
   const { store, clock } = context;
   const { outbound, identityProviders } = context.options;
   const refresher = createTokenRefresher(context, vault, records);
-  const performer = createPerform(context, refresher, createCheckTokenStatus(context, vault));
+  const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens & { readonly checkedAt: number }>();
 
@@ -93,9 +89,9 @@ export function createProviderTokenLiveness(
       if (issuer === undefined) {
         throw new ProviderTokensEndedError('the identity provider is no longer configured');
       }
-      const next = await performer.perform(record, issuer);
+      const next = await perform(record, issuer);
       if ('until' in next) return next;
-      record = next.record;
+      record = next;
     }
     throw temporarilyUnavailable(`provider tokens of ${grantId}: changed concurrently again and again`);
   }
@@ -113,7 +109,7 @@ export function createProviderTokenLiveness(
       throw new ProviderTokensEndedError('there are none');
     }
     if (record.version !== version) return record;
-    return (await performer.replace(record, issuer)).record;
+    return changedBy(await refresher.replace(record, issuer.client), record);
   }
 
   return {
@@ -130,7 +126,7 @@ function createPerform(
   refresher: TokenRefresher<ProviderTokensRecord, ProviderTokenSet>,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
 ) {
-  return { perform, replace };
+  return perform;
 
   async function perform(record: ProviderTokensRecord, issuer: Issuer): Promise<AppliedRule> {
     const next = nextLivenessAction(record, clock(), issuer.statusCheckInterval);
@@ -151,11 +147,6 @@ function createPerform(
     }
   }
 
-  /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
-  async function replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens> {
-    return changedBy(await refresher.replace(record, issuer.client), record);
-  }
-
   async function useOrCheck(record: ProviderTokensRecord, issuer: Issuer): Promise<AppliedRule> {
     const next = nextLivenessAction({ ...record, refreshFrom: null }, clock(), issuer.statusCheckInterval);
     if (next.action === 'use') return { record, until: Math.min(next.until, clock() + RECHECK_AFTER) };
@@ -167,19 +158,19 @@ function createPerform(
     const status = await checkTokenStatus(record, issuer);
     if (status === 'changed') return changedBy(await refresher.end(record, 'changed_by_provider'), record);
     // The refresh token may outlive the access token: the provider decides when it is used.
-    if (status === 'dead') return replace(record, issuer);
+    if (status === 'dead') return changedBy(await refresher.replace(record, issuer.client), record);
     if (status === 'alive') await store.recordProviderTokensCheck(record.grantId, at);
     const alive = { ...record, checkedAt: at };
     const next = nextLivenessAction({ ...alive, refreshFrom: null }, at, issuer.statusCheckInterval);
-    return next.action === 'use' ? { record: alive, until: next.until } : { record: alive };
+    return next.action === 'use' ? { record: alive, until: next.until } : alive;
   }
 }
 
 function changedBy(
   refresh: TokenRefresh<ProviderTokensRecord>,
   { identityProvider }: ProviderTokensRecord,
-): ChangedProviderTokens {
-  if (refresh.kind === 'refreshed') return { record: refresh.tokens };
+): ProviderTokensRecord {
+  if (refresh.kind === 'refreshed') return refresh.tokens;
   if (refresh.kind === 'ended') throw new ProviderTokensEndedError(refresh.reason);
   throw temporarilyUnavailable(`${identityProvider}: ${refresh.reason}`, refresh.retryAfter);
 }
