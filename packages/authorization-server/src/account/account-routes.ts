@@ -1,7 +1,8 @@
 /** Routes of the account pages: require a session, a recent login where it matters, and a CSRF token for forms. */
-import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
+import { type HttpResponse, queryOf } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { PageRouter, PageServices } from '../authorization/page-context.ts';
+import type { PostedForm } from '../http/page-route.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/local-login.ts';
 import { isRecentLogin } from '../login/login-target.ts';
@@ -10,11 +11,7 @@ import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 
 /** A request with its session. */
-export interface AccountRequest {
-  /** In the language of the request. */
-  readonly context: PageContext;
-  readonly request: HttpRequest;
-  readonly connection: ConnectionInfo;
+export interface AccountRequest extends Omit<PostedForm<PageServices>, 'form'> {
   readonly user: User;
   /** Query of a page, body of a form. */
   readonly parameters: Parameters;

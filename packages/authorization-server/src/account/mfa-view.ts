@@ -5,11 +5,9 @@ import { mfaCodeField } from '../login/mfa-view.ts';
 import { accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
+import type { TotpSetup } from '../users/second-factors.ts';
 
-export interface TotpSetupPage {
-  readonly secret: string;
-  readonly link: string;
-  readonly encryptedSecret: string;
+export interface TotpSetupPage extends TotpSetup {
   readonly token: string;
   /** That the user confirmed the change. */
   readonly proof: string;

@@ -38,23 +38,7 @@ type ExpectedVersion = string | null;
 
 const NO_CHANGES: MemberChanges = { clear: false, remove: [], add: [] };
 
-type ChangeResource = (
-  type: ResourceType,
-  id: string,
-  body: unknown,
-  expected: ExpectedVersion,
-) => Promise<ProvisionedResource>;
-
-export interface Operations {
-  create(type: ResourceType, body: unknown): Promise<ProvisionedResource>;
-  /** @throws ScimError 404 */
-  find(type: ResourceType, id: string): Promise<ProvisionedResource>;
-  readonly replace: ChangeResource;
-  readonly patch: ChangeResource;
-  remove(type: ResourceType, id: string, expected: ExpectedVersion): Promise<void>;
-  /** The groups of a user, the members of a group. */
-  related(resource: ProvisionedResource): Promise<readonly ProvisionedMembership[]>;
-}
+export type Operations = ReturnType<typeof createOperations>;
 
 /** Members that one response lists. */
 const MAX_LISTED_MEMBERS = 20_000;
@@ -62,10 +46,11 @@ const MAX_LISTED_MEMBERS = 20_000;
 const ATTEMPTS = 5;
 
 /** The operations of one connection: it reads and writes what it provisioned, and nothing else. */
-export function createOperations(context: ScimContext, connection: Connection): Operations {
+export function createOperations(context: ScimContext, connection: Connection) {
   const { store, events, clock } = context;
   const { id: identityProvider } = connection.identityProvider;
-  const find: Operations['find'] = async (type, id) => {
+  /** @throws ScimError 404 */
+  const find = async (type: ResourceType, id: string): Promise<ProvisionedResource> => {
     const found = await store.findProvisioned(identityProvider, type.kind, id);
     if (found === null)
       throw new ScimError(404, null, `There is no ${type.kind} ${JSON.stringify(id.slice(0, 100))}.`);
@@ -104,7 +89,7 @@ export function createOperations(context: ScimContext, connection: Connection): 
 
   return {
     find,
-    async create(type, body) {
+    async create(type: ResourceType, body: unknown): Promise<ProvisionedResource> {
       const { attributes, members } = readWhole(body, type);
       const { name, isActive, keys, attributes: stored } = checkRepresentation(attributes, type);
       const now = clock();
@@ -133,20 +118,20 @@ export function createOperations(context: ScimContext, connection: Connection): 
       recordAccount(context, identityProvider, account, created);
       return created;
     },
-    replace: (type, id, body, expected) => {
+    replace(type: ResourceType, id: string, body: unknown, expected: ExpectedVersion) {
       const given = readWhole(body, type);
       return change(type, id, expected, () => ({
         ...given,
         members: type.kind === 'Group' ? { ...given.members, clear: true } : NO_CHANGES,
       }));
     },
-    patch: (type, id, body, expected) => {
+    patch(type: ResourceType, id: string, body: unknown, expected: ExpectedVersion) {
       const operations = readPatch(body, type);
       return change(type, id, expected, ({ attributes, isActive }) =>
         applyPatch({ ...attributes, ...(type.kind === 'User' && { active: isActive }) }, operations, type),
       );
     },
-    async remove(type, id, expected) {
+    async remove(type: ResourceType, id: string, expected: ExpectedVersion): Promise<void> {
       await retryStale(async () => {
         const resource = await find(type, id);
         checkVersion(resource, expected);
@@ -164,12 +149,16 @@ export function createOperations(context: ScimContext, connection: Connection): 
         return resource;
       }, expected);
     },
-    related: (resource) =>
+    /** The groups of a user, the members of a group. */
+    related: (resource: ProvisionedResource): Promise<readonly ProvisionedMembership[]> =>
       resource.kind === 'User' ? store.listProvisionedGroups(resource) : listMembers(store, resource.id),
   };
 }
 
-async function listMembers(store: ScimContext['store'], groupId: string): ReturnType<Operations['related']> {
+async function listMembers(
+  store: ScimContext['store'],
+  groupId: string,
+): Promise<readonly ProvisionedMembership[]> {
   const members = await store.listProvisionedMembers(groupId, MAX_LISTED_MEMBERS + 1);
   if (members.length > MAX_LISTED_MEMBERS)
     throw new ScimError(

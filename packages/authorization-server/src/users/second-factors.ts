@@ -9,7 +9,7 @@ import type { User } from './sessions.ts';
 import { base32, findTotpStep } from './totp.ts';
 
 /** What a user enters into the authenticator app. */
-interface TotpSetup {
+export interface TotpSetup {
   /** In base32. */
   readonly secret: string;
   /** The `otpauth:` URI in the QR code. */
