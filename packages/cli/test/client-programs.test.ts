@@ -6,7 +6,7 @@ import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
-import { adviceForApplication } from '../src/client/exit-codes.ts';
+import { adviceFor } from '../src/client/advice.ts';
 import { HttpResponseError } from '../src/client/transport/responses.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
@@ -163,12 +163,13 @@ describe('an application that lacks a scope', () => {
 });
 
 it('call --application names neither scopes that the token has nor those of --scope among those it lacks', () => {
-  const application = { server: server.resource, clientId: 'report', scopes: ['a'], stepUp: false };
+  const flags = { account: 'default', application: true, clientId: 'report' } as const;
+  const application = { server: server.resource, flags, command: 'portcullis', scopes: ['a'] };
   const error = new HttpResponseError(403, 'insufficient_scope', ['a', 'b', 'c']);
-  expect(adviceForApplication(error, { ...application, named: ['a', 'b'] })).toContain(
+  expect(adviceFor(error, { ...application, flags: { ...flags, scope: ['a', 'b'] } })).toContain(
     'lacks b c. Add c to --scope, or use --step-up. If that is refused, the registration of the client report at the authorization server must allow b c',
   );
-  expect(adviceForApplication(error, { ...application, scopes: ['a', 'b', 'c'], named: null })).toContain(
+  expect(adviceFor(error, { ...application, scopes: ['a', 'b', 'c'] })).toContain(
     'lacks a b c. The registration',
   );
 });

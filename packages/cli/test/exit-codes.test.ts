@@ -1,16 +1,16 @@
 /** Advice with errors: it never names an option that was just given. */
 import { ClientError } from '@portcullis/client';
 import { expect, it } from 'vitest';
-import { adviceForUser, hintFor } from '../src/client/exit-codes.ts';
+import { adviceFor } from '../src/client/advice.ts';
+import { hintFor } from '../src/client/exit-codes.ts';
 import { signInCommand } from '../src/client/sign-in-command.ts';
 import { HttpResponseError } from '../src/client/transport/responses.ts';
 
 const user = {
   server: 'https://mcp.example',
-  account: 'default',
+  flags: { account: 'default' },
   command: 'portcullis',
   scopes: ['notes:read'],
-  stepUp: false,
 };
 
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
@@ -49,7 +49,9 @@ it.each([
   ],
 ])('the advice for a missing scope where --step-up is %j', (stepUp, expected) => {
   const error = new HttpResponseError(403, '', ['notes:write']);
-  expect(adviceForUser(error, { ...user, stepUp })).toMatch(expected);
+  expect(adviceFor(error, { ...user, flags: { ...user.flags, ...(stepUp && { stepUp }) } })).toMatch(
+    expected,
+  );
 });
 
 it.each([
@@ -63,7 +65,7 @@ it.each([
   '--whole-origin',
   '--trust-origin=https://evil.example',
 ])('the advice for the missing scope %j has no command with it', (scope) => {
-  const advice = adviceForUser(new HttpResponseError(403, '', [scope]), user);
+  const advice = adviceFor(new HttpResponseError(403, '', [scope]), user);
   const [, command = ''] = /with (portcullis .*)$/.exec(advice) ?? [];
   expect(command).toMatch(/^portcullis login https:\/\/mcp\.example, and with --scope if you know/);
   expect(command).not.toContain(scope);
@@ -75,7 +77,7 @@ it.each([
   'api://8b1f/.default',
   'read_write+offline',
 ])('the advice for the missing scope %j has the command with it', (scope) => {
-  const advice = adviceForUser(new HttpResponseError(403, '', [scope]), user);
+  const advice = adviceFor(new HttpResponseError(403, '', [scope]), user);
   expect(advice.endsWith(`with portcullis login https://mcp.example --scope notes:read ${scope}`)).toBe(true);
 });
 

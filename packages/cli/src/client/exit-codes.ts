@@ -1,8 +1,5 @@
 /** Exit codes of the client commands, and the advice printed with their errors. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
-import { missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
-import { cleanLine } from '../terminal/clean.ts';
-import { signInCommand } from './sign-in-command.ts';
 import { HttpResponseError } from './transport/responses.ts';
 
 /** In the order of the help text. */
@@ -63,80 +60,6 @@ export function mayRecover(status: number): boolean {
 function exitCodeOfStatus(status: number): ExitCode {
   if (status >= 500 || RETRYABLE.has(status)) return exitCodes.temporary;
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
-}
-
-/** The session in which a user's request failed. */
-interface AdvisedUser {
-  readonly server: string;
-  /** Name of the session at this server. */
-  readonly account: string;
-  /** How the command line is invoked. */
-  readonly command: string;
-  /** Scopes of the session. */
-  readonly scopes: Scopes;
-  /** Whether --step-up was given. */
-  readonly stepUp: boolean;
-}
-
-/** What a user can do about an HTTP error of the server. */
-export function adviceForUser(
-  { status, message, missing }: HttpResponseError,
-  { server, account, command, scopes, stepUp }: AdvisedUser,
-): string {
-  const code = exitCodeOfStatus(status);
-  const reason = message.replace(/\.$/, '');
-  const signIn = signInCommand(server, account, command);
-  if (code === exitCodes.signIn) return `${reason}, although you are signed in. Sign in again: ${signIn}`;
-  if (code === exitCodes.toolFailed && missing.length > 0) {
-    const signInWithAll = signInCommand(server, account, command, unionScopes(scopes, missing));
-    const again = stepUp
-      ? 'the authorization server did not grant it with --step-up. Sign in'
-      : 'run this again with --step-up, or sign in';
-    return `${reason}. The call requires ${missing.map(cleanLine).join(' ')}: ${again} with ${signInWithAll}`;
-  }
-  return generalAdvice(code, reason, server);
-}
-
-/** The application whose request failed. */
-interface AdvisedApplication {
-  readonly server: string;
-  readonly clientId: string;
-  /** Scopes of --scope; `null` for those requested by the server. */
-  readonly named: Scopes | null;
-  /** Scopes of its token. */
-  readonly scopes: Scopes;
-  /** Whether --step-up was given. */
-  readonly stepUp: boolean;
-}
-
-/** What the operator of an application can do, whose scopes depend on its registration rather than on a sign-in. */
-export function adviceForApplication(
-  { status, message, missing }: HttpResponseError,
-  { server, clientId, named, scopes, stepUp }: AdvisedApplication,
-): string {
-  const code = exitCodeOfStatus(status);
-  const reason = message.replace(/\.$/, '');
-  const who = `the client ${cleanLine(clientId)}`;
-  if (code === exitCodes.signIn)
-    return `${reason}, although ${who} has just obtained this token. The operator of the server needs to check why`;
-  if (code !== exitCodes.toolFailed || missing.length === 0) return generalAdvice(code, reason, server);
-  // The challenge names every scope that the call requires.
-  const others = missingScopes(missing, scopes);
-  const lacked = others.length > 0 ? others : missing;
-  const lacks = lacked.map(cleanLine).join(' ');
-  const forgotten = lacked.filter((scope) => named !== null && !named.includes(scope));
-  const add = `Add ${forgotten.map(cleanLine).join(' ')} to --scope${stepUp ? '' : ', or use --step-up'}. `;
-  const name = forgotten.length > 0 ? add : '';
-  const registration = `${forgotten.length > 0 ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server must allow ${lacks}`;
-  return `${reason}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
-}
-
-function generalAdvice(code: ExitCode, reason: string, server: string): string {
-  if (code === exitCodes.temporary)
-    return /\btry again later$/i.test(reason) ? reason : `${reason}. Try again later`;
-  if (code === exitCodes.toolFailed) return reason;
-  const path = new URL(server).pathname === '/mcp' ? '' : ': check the path, which is often /mcp';
-  return `${reason}. There is no MCP server at ${server}${path}`;
 }
 
 /**

@@ -1,14 +1,8 @@
 /** An MCP connection for one command: opens and closes it, and reports its errors with advice. */
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import {
-  adviceForApplication,
-  adviceForUser,
-  CommandFailure,
-  exitCodeOf,
-  exitCodes,
-  mayRecover,
-} from './exit-codes.ts';
+import { adviceFor } from './advice.ts';
+import { CommandFailure, exitCodeOf, exitCodes, mayRecover } from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
 import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
 import type { OpenClient } from './open-client.ts';
@@ -21,12 +15,11 @@ const ASK_OPERATOR = ' Its operator sees which rule decided: portcullis events -
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(
   { client, acceptEndpoint }: Pick<OpenClient, 'client' | 'acceptEndpoint'>,
-  { account, application, clientId, scope, ...flags }: SignInFlags,
+  flags: SignInFlags,
   { version, command }: Pick<ProcessContext, 'version' | 'command'>,
   act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
   const { server: url, fetch, extensions } = client;
-  const stepUp = flags.stepUp === true;
   try {
     const connection = await connectMcp({ url, fetch, version, extensions, acceptEndpoint });
     try {
@@ -37,15 +30,7 @@ export async function withMcpConnection<T>(
   } catch (error) {
     if (error instanceof HttpResponseError) {
       const { scopes = [] } = (await client.session()) ?? {};
-      const advice = application
-        ? adviceForApplication(error, {
-            server: url,
-            clientId: clientId ?? '',
-            named: scope ?? null,
-            scopes,
-            stepUp,
-          })
-        : adviceForUser(error, { server: url, account, command, scopes, stepUp });
+      const advice = adviceFor(error, { server: url, flags, command, scopes });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
     if (error instanceof ServerError && mayRecover(error.status))
