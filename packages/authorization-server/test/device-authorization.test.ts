@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { ACCOUNT, CLIENTS, claimsOf, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
 import { EMAIL, PASSWORD, type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
@@ -174,6 +174,16 @@ describe('device authorization', () => {
       [400, 'invalid_grant', 0],
       [200, undefined, 1],
     ]);
+  });
+
+  it('a device whose user code is in use is told to try again, and gets another one then', async () => {
+    const t = await setDeviceScene();
+    vi.spyOn(t.store, 'saveDeviceAuthorization').mockResolvedValueOnce(false);
+    const before = t.snapshot();
+    const { status, body } = await t.start();
+    expect([status, body['error']]).toEqual([503, 'temporarily_unavailable']);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.start()).status).toBe(200);
   });
 
   it('a device that polls too fast is slowed down for the rest of the authorization', async () => {

@@ -18,7 +18,7 @@ export function newDeviceAuthorization(
     requestedFrom: '192.0.2.7',
     createdAt: NOW,
     expiresAt: NOW + 600,
-    interval: 5,
+    pollInterval: 5,
     ...changes,
   };
 }

@@ -5,6 +5,7 @@ import {
   type DeviceAuthorizationResponse,
   OAuthError,
   readRequestedAccess,
+  temporarilyUnavailable,
 } from '@portcullis/protocol';
 import type { AuthorizationContext } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
@@ -14,13 +15,10 @@ import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
-import type { DeviceAuthorizationRecord } from '../store/index.ts';
 import { newUserCode, showUserCode } from './user-code.ts';
 
 /** Seconds between two polls. */
 const INTERVAL = 5;
-/** Attempts: a new code is already in use once in a million times. */
-const MAX_TRIES = 5;
 
 /** @see RFC 8628 §3.1 and §3.2 */
 export function createDeviceEndpoint(context: AuthorizationContext, authenticate: AuthenticateClient): Route {
@@ -43,13 +41,22 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       await checkRateLimit(siteOf(connection));
       // As in an authorization request, so that the client learns of an error before its user.
       const { resource, scopes } = resolveScopes(options, client, readRequestedAccess(form));
-      const deviceCode = newSecret();
-      const userCode = await save(deviceCode, {
+      const [deviceCode, userCode, createdAt] = [newSecret(), newUserCode(), clock()];
+      const isSaved = await store.saveDeviceAuthorization({
+        hash: hashSecret(deviceCode),
+        userCodeHash: hashSecret(userCode),
         clientId: client.id,
         resource: resource.resource,
         scopes,
         requestedFrom: connection.address ?? null,
+        // Its verifier is thrown away: the code is redeemed by the device code alone.
+        codeChallenge: hashSecret(newSecret()),
+        createdAt,
+        expiresAt: createdAt + DEVICE_CODE_LIFETIME,
+        pollInterval: INTERVAL,
       });
+      // Once in a million times, the user code is in use.
+      if (!isSaved) throw temporarilyUnavailable('the user code is in use');
       events({ type: 'device_authorization.started', clientId: client.id });
       const page = `${new URL(issuer).origin}/device`;
       const response: DeviceAuthorizationResponse = {
@@ -63,28 +70,4 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       return respondCorsJson(response, { isHttps: issuer.startsWith('https:') });
     },
   };
-
-  async function save(
-    deviceCode: string,
-    device: Pick<DeviceAuthorizationRecord, 'scopes' | 'resource' | 'clientId' | 'requestedFrom'>,
-  ): Promise<string> {
-    const createdAt = clock();
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const userCode = newUserCode();
-      const isSaved = await store.saveDeviceAuthorization({
-        hash: hashSecret(deviceCode),
-        userCodeHash: hashSecret(userCode),
-        ...device,
-        // Its verifier is thrown away: the code is redeemed by the device code alone.
-        codeChallenge: hashSecret(newSecret()),
-        createdAt,
-        expiresAt: createdAt + DEVICE_CODE_LIFETIME,
-        interval: INTERVAL,
-      });
-      if (isSaved) return userCode;
-    }
-    throw new OAuthError('temporarily_unavailable', 'Too many codes are in use. Try again later.', {
-      retryAfter: 60,
-    });
-  }
 }

@@ -19,7 +19,7 @@ export interface DeviceAuthorizationRecord {
   readonly createdAt: number;
   readonly expiresAt: number;
   /** Seconds between two polls. */
-  readonly interval: number;
+  readonly pollInterval: number;
   /** What the user decided; `null`: nothing yet. */
   readonly outcome: 'approved' | 'denied' | null;
   /** The lookup key of the authorization code that the approval issued. */

@@ -7,31 +7,23 @@ import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
-const MEMBERS =
-  'hash userCodeHash clientId scopes:json resource codeChallenge requestedFrom createdAt expiresAt outcome codeHash';
-const columns = defineRecordColumns<Omit<DeviceAuthorizationRecord, 'interval'>>(MEMBERS);
-const insert = defineRecordColumns(`${MEMBERS} pollInterval lastPolledAt`).insertInto(
+const MEMBERS = `hash userCodeHash clientId scopes:json resource codeChallenge requestedFrom createdAt expiresAt pollInterval outcome
+  codeHash`;
+const columns = defineRecordColumns<DeviceAuthorizationRecord>(MEMBERS);
+const insert = defineRecordColumns(`${MEMBERS} lastPolledAt`).insertInto(
   'device_authorizations',
   'ON CONFLICT DO NOTHING RETURNING 1 AS one',
 );
-const SELECT = `SELECT ${columns.select()}, poll_interval FROM device_authorizations`;
+const SELECT = `SELECT ${columns.select()} FROM device_authorizations`;
 const byUserCode = defineQuery(`${SELECT} WHERE user_code_hash = ? AND outcome IS NULL AND expires_at > ?`);
 const byHash = defineQuery(`${SELECT} WHERE hash = ?`);
 
-interface Row {
-  readonly poll_interval: number;
-}
-
 export function createDeviceAuthorizationStore(database: Database): DeviceAuthorizationStore {
   return {
-    saveDeviceAuthorization: (record) =>
-      database.changes(insert({ ...record, pollInterval: record.interval, lastPolledAt: 0 })),
-    async findDeviceAuthorizationByUserCode(userCodeHash, now) {
-      return readRow(await database.read<Row>(byUserCode(userCodeHash, now)));
-    },
-    async findDeviceAuthorization(hash) {
-      return readRow(await database.read<Row>(byHash(hash)));
-    },
+    saveDeviceAuthorization: (record) => database.changes(insert({ ...record, lastPolledAt: 0 })),
+    findDeviceAuthorizationByUserCode: (userCodeHash, now) =>
+      columns.findFirst(database, byUserCode(userCodeHash, now)),
+    findDeviceAuthorization: (hash) => columns.findFirst(database, byHash(hash)),
     decideDeviceAuthorization: (hash, codeHash, now) =>
       database.changes(
         sql`UPDATE device_authorizations SET outcome = ${codeHash === null ? 'denied' : 'approved'}, code_hash = ${codeHash}
@@ -48,8 +40,4 @@ function* recordPoll(hash: string, now: number, slower: number): Steps<boolean> 
   if (early.length > 0) return false;
   yield sql`UPDATE device_authorizations SET last_polled_at = ${now} WHERE hash = ${hash}`;
   return true;
-}
-
-function readRow([row]: readonly Row[]): DeviceAuthorizationRecord | null {
-  return row === undefined ? null : { ...columns.read(row), interval: row.poll_interval };
 }
