@@ -3,10 +3,7 @@ import { expect, it } from 'vitest';
 import { createRecorder } from '../src/doctor/recorder.ts';
 
 async function record(url: string, init: RequestInit, response: Response) {
-  const recorder = createRecorder(
-    () => 'server',
-    () => 'call',
-  );
+  const recorder = createRecorder(() => 'call');
   await recorder.record(async () => response)(url, init);
   const [exchange] = recorder.exchanges;
   return exchange;

@@ -14,55 +14,50 @@ export interface Claims {
   readonly reason: string;
 }
 
+const datesOf = (some: readonly Profile[]): readonly string[] => some.map(({ revision }) => revision);
+
 export function pinnedClaims(revision: string): Claims {
   return { revisions: [revision], by: 'pinned', reason: 'pinned by --revision' };
 }
 
 /** Before discovery. */
 export const unknownClaims: Claims = {
-  revisions: profiles.map(({ revision }) => revision),
+  revisions: datesOf(profiles),
   by: 'evidence',
   reason: 'unknown, because discovery was not reached',
 };
 
 /** Infers the supported revisions from how discovery succeeded. */
 export function inferClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
-  if (discovery === 'server-origin') {
-    const reason = 'there is no protected resource metadata, as in the oldest revision';
-    return { revisions: [profileA.revision], by: 'evidence', reason };
-  }
-  return {
-    revisions: profiles.filter((profile) => profile.discovery === discovery).map(({ revision }) => revision),
-    by: 'evidence',
-    reason:
-      'it publishes protected resource metadata; only a signed-in client can ask which of these it supports',
-  };
+  const reason =
+    discovery === profileA.discovery
+      ? 'there is no protected resource metadata, as in the oldest revision'
+      : 'it publishes protected resource metadata; only a signed-in client can ask which of these it supports';
+  const revisions = datesOf(profiles.filter((profile) => profile.discovery === discovery));
+  return { revisions, by: 'evidence', reason };
 }
 
 /**
- * Asks the server which revisions it supports: `server/discover` for the stateless ones, and a session for each older one.
+ * Asks the server which revisions it supports: `server/discover` lists the stateless ones, and a session states an older one.
+ * @param stated by a connection
  * @returns `null` if it supports no known revision
  */
-export async function probeClaims(target: ProbeTarget): Promise<Claims | null> {
-  const newest = await probeMcp(target);
-  await newest.close();
-  const claimed = new Set([newest.revision, ...newest.listed]);
-  for (const { revision } of profiles) {
-    if (claimed.has(revision) || revision === profileD.revision) continue;
-    if (await supports(revision)) claimed.add(revision);
-  }
-  const revisions = profiles.map(({ revision }) => revision).filter((revision) => claimed.has(revision));
+export async function askClaims(target: ProbeTarget, stated: readonly unknown[]): Promise<Claims | null> {
+  const revisions: string[] = [];
+  for (const { revision } of profiles)
+    if (stated.includes(revision) || (revision !== profileD.revision && (await accepts(target, revision))))
+      revisions.push(revision);
   return revisions.length === 0 ? null : { revisions, by: 'server', reason: 'stated by the server' };
+}
 
-  async function supports(revision: string): Promise<boolean> {
-    try {
-      const older = await probeMcp({ ...target, offer: revision });
-      await older.close();
-      return older.revision === revision;
-    } catch {
-      // Servers reject unsupported revisions in different ways.
-      return false;
-    }
+async function accepts(target: ProbeTarget, offer: string): Promise<boolean> {
+  try {
+    const { revision, close } = await probeMcp(target, offer);
+    await close();
+    return revision === offer;
+  } catch {
+    // Servers reject unsupported revisions in different ways.
+    return false;
   }
 }
 

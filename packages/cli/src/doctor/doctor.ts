@@ -2,13 +2,13 @@
 import type { Command } from 'commander';
 import { nameOfCommand } from '../client/client-name.ts';
 import { clientOptions } from '../client/client-options.ts';
-import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { CommandFailure, type ExitCode, exitCodes } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { createTerminal } from '../terminal/terminal.ts';
 import { examine } from './examine.ts';
-import { hasIssues, isTemporary, isUnfinished } from './report.ts';
+import { errorsIn, type Report } from './report.ts';
 import { reportText } from './report-text.ts';
 
 type Flags = SignInFlags & { readonly signIn?: true };
@@ -34,18 +34,26 @@ async function doctor(serverUrl: string, flags: Flags, processContext: ProcessCo
   try {
     const client = await clientOptions(serverUrl, flags, processContext, terminal);
     const clientName = nameOfCommand(flags, 'Portcullis doctor');
+    terminal.during('Examining the server');
     const report = await examine({
       client: { ...client, registration: { ...client.registration, clientName } },
       signIn: flags.signIn === true,
       version: processContext.version,
-      begin: (step) => terminal.during(`Checking: ${step}`),
     });
     terminal.during(null);
     terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
-    if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
-    if (isUnfinished(report)) throw new CommandFailure(exitCodes.signIn);
-    if (hasIssues(report)) throw new CommandFailure(exitCodes.rules);
+    const code = exitCodeOf(report);
+    if (code !== exitCodes.done) throw new CommandFailure(code);
   } finally {
     terminal.close();
   }
+}
+
+/** Other codes than 5 say that every error is of that kind. */
+function exitCodeOf(report: Report): ExitCode {
+  const errors = errorsIn(report);
+  if (errors.length === 0) return exitCodes.done;
+  if (errors.every(({ temporary }) => temporary)) return exitCodes.temporary;
+  const isSignIn = errors.every(({ step, owner }) => step === 'authorization' && owner === 'you');
+  return isSignIn ? exitCodes.signIn : exitCodes.rules;
 }

@@ -1,15 +1,9 @@
 /** Shared state of the examination's steps: a client with recorded requests, and the report. */
 import { type ClientEvent, type CredentialStore, readServerUrl } from '@portcullis/client';
-import {
-  createGuardedFetch,
-  createNodeClient,
-  type NodeClientOptions,
-  toClientError,
-} from '@portcullis/client/node';
+import { createNodeClient, type NodeClientOptions } from '@portcullis/client/node';
+import { createFetches } from '../client/fetches.ts';
 import { createMessageEndpoint } from '../client/transport/message-endpoint.ts';
-import { isServerMetadata, partyIn } from './read-exchanges.ts';
 import { createRecorder } from './recorder.ts';
-import type { StepName } from './report.ts';
 import { createReportBuilder } from './report-builder.ts';
 
 export interface ExaminationOptions {
@@ -18,41 +12,29 @@ export interface ExaminationOptions {
   /** Continues past the point where a user has to sign in. */
   readonly signIn: boolean;
   readonly version: string;
-  /** Called when a step starts. */
-  readonly begin?: (step: StepName) => void;
 }
 
+/** What the steps share. */
 export type ExaminationContext = ReturnType<typeof createExamination>;
-
-/** Limits for authorization server documents: milliseconds and bytes. */
-const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
 
 /** @throws ClientError if the client options are invalid */
 export function createExamination(
-  { client: options, version, begin }: ExaminationOptions,
+  { client: options, signIn: isSignedIn, version }: ExaminationOptions,
   store: CredentialStore,
 ) {
   const server = readServerUrl(options.serverUrl);
-  const report = createReportBuilder(options.revision, (step) => begin?.(step));
-  const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
-  const recorder = createRecorder(partyIn(server, sendTokenTo), ({ href }) =>
-    report.current() === 'resource metadata' && isServerMetadata(href)
-      ? 'authorization server'
-      : report.current(),
-  );
-  const fetch = recorder.record(options.fetch ?? globalThis.fetch);
+  const report = createReportBuilder(options.revision, isSignedIn);
+  const recorder = createRecorder(report.current);
   const { trustedOrigins = [] } = options;
-  const oauthFetch = recorder.record(
-    options.oauthFetch ?? createGuardedFetch({ serverUrl: server, trustedOrigins, ...LIMITS }),
-  );
+  const fetches = { ...createFetches({ serverUrl: server, trustedOrigins, environment: {} }), ...options };
+  const fetch = recorder.record(fetches.fetch);
+  const oauthFetch = recorder.record(fetches.oauthFetch);
+  const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
   const events: ClientEvent[] = [];
   const client = createNodeClient({
     sendTokenTo,
-    ...options,
-    store,
-    fetch,
-    oauthFetch,
-    mapFetchError: toClientError,
+    ...fetches,
+    ...{ store, fetch, oauthFetch },
     onEvent(event) {
       events.push(event);
       options.onEvent?.(event);

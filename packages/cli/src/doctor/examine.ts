@@ -1,7 +1,7 @@
 /** Runs the examination: follows a client's steps, records every exchange, and builds the report. */
 import { createMemoryStore } from '@portcullis/client';
 import { createExamination, type ExaminationContext, type ExaminationOptions } from './examination.ts';
-import { readGatewayHealth, reportGatewayHealth } from './gateway-health.ts';
+import { readGatewayHealth, reportGatewayHealth } from './gateway.ts';
 import { removeRegisteredClients, trackRegistrations } from './registered-clients.ts';
 import type { Report } from './report.ts';
 import { ExaminationStopped } from './report-builder.ts';
@@ -26,13 +26,12 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     if (options.signIn) await client.signOut();
     report.addDecisions(...(await removeRegisteredClients(registrations, oauthFetch)));
   }
-  const at = new Date().toISOString();
-  return { server, at, ...report.report(options.signIn), exchanges: recorder.exchanges };
+  return { server, at: new Date().toISOString(), ...report.report(), exchanges: recorder.exchanges };
 }
 
 async function runSteps(context: ExaminationContext, isSignedIn: boolean): Promise<void> {
-  const announced = await examineRequest(context);
-  const discovery = await examineDiscovery(context, announced);
+  await examineRequest(context);
+  const discovery = await examineDiscovery(context);
   await examineAuthorization(context, discovery);
   const health = await readGatewayHealth(context);
   if (!isSignedIn) return reportGatewayHealth(context, health);

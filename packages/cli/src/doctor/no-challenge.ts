@@ -3,8 +3,8 @@ import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
 import { maySpeakSse } from '../client/transport/reconnecting-transport.ts';
 import { isObject, parseJson } from '../json.ts';
+import { mediaTypeOf } from './checks.ts';
 import type { ExaminationContext } from './examination.ts';
-import { mediaTypeOf } from './read-exchanges.ts';
 import type { Exchange } from './report.ts';
 import type { Problem } from './report-builder.ts';
 import { fetchDocument, sendMcpRequest } from './requests.ts';
@@ -26,7 +26,7 @@ export async function findObstacle(context: ExaminationContext, exchange: Exchan
   const resources = await findResources(context);
   if (resources.some((resource) => coversResource(resource, context.server))) return null;
   if (speaksMcp(exchange)) return OPEN_SERVER;
-  return { owner: 'you', ...explainAddress(exchange, await suggestAddress(context, resources)) };
+  return explainAddress(exchange, await suggestAddress(context, resources));
 }
 
 /** Neither has an effect: no server has them. A server that merges others says that it has no such tool. */
@@ -41,7 +41,7 @@ const PROTECTED = [
  */
 export async function findProtectedOperation(context: ExaminationContext): Promise<Exchange | null> {
   for (const message of PROTECTED) {
-    const exchange = await sendMcpRequest(context, { message, token: null });
+    const exchange = await sendMcpRequest(context, { message });
     if (exchange.status === 401) return exchange;
   }
   return null;
@@ -54,21 +54,24 @@ const OPEN_SERVER: Problem = {
     'Leave it as it is if anyone may use it. Otherwise put a guard in front of it, which answers such requests with status 401: portcullis protect <url>, or the middleware in the server.',
 };
 
-function explainAddress(exchange: Exchange, suggested: string | null): Pick<Problem, 'message' | 'remedy'> {
+function explainAddress(exchange: Exchange, suggested: string | null): Problem {
   const { headers, url } = exchange;
   const status = exchange.status ?? 0;
   const remedy = suggested === null ? 'Check the path, which is often /mcp.' : `Did you mean ${suggested}?`;
-  const location = URL.parse(headers['location'] ?? '', url);
-  if (status >= 300 && status < 400 && location !== null)
+  const location = status >= 300 && status < 400 ? URL.parse(headers['location'] ?? '', url) : null;
+  if (location !== null)
     return {
+      owner: 'you',
       message: `This address redirects to ${sanitizeText(location.href)}, which clients do not follow with a token.`,
       remedy: suggested === null ? 'Pass the address of the MCP server itself.' : remedy,
     };
-  const type = mediaTypeOf(exchange) ?? 'no content type';
-  if (status < 300 && type === 'text/html')
-    return { message: 'This is a web page, not an MCP server.', remedy };
+  const type = mediaTypeOf(exchange);
   const response = status < 300 ? sanitizeText(type) : `status ${status}`;
-  return { message: `There is no MCP server at this address: it answered with ${response}.`, remedy };
+  const message =
+    status < 300 && type === 'text/html'
+      ? 'This is a web page, not an MCP server.'
+      : `There is no MCP server at this address: it answered with ${response}.`;
+  return { owner: 'you', message, remedy };
 }
 
 /** JSON-RPC, or a stream of events. */
@@ -80,17 +83,9 @@ function speaksMcp(exchange: Exchange): boolean {
 
 /** The resources that protected resource metadata on this origin describes. */
 async function findResources({ fetch, server }: ExaminationContext): Promise<readonly string[]> {
-  const resources: string[] = [];
-  for (const url of resourceMetadataUrls(server)) {
-    const { status = 0, json } = (await fetchDocument(fetch, url)) ?? {};
-    if (status >= 200 && status < 300 && isObject(json) && typeof json['resource'] === 'string')
-      resources.push(json['resource']);
-  }
-  return resources;
+  const found = await Promise.all(resourceMetadataUrls(server).map((url) => fetchDocument(fetch, url)));
+  return found.map((document) => document?.['resource']).filter((resource) => typeof resource === 'string');
 }
-
-/** Paths where MCP servers usually are. */
-const USUAL_PATHS = ['/mcp', '/sse', '/'] as const;
 
 /** An address on the same origin with an MCP server; `null` if not found. */
 async function suggestAddress(
@@ -100,7 +95,7 @@ async function suggestAddress(
   const own = new URL(context.server);
   const named = resources.find((resource) => URL.parse(resource)?.origin === own.origin);
   if (named !== undefined) return sanitizeText(named);
-  for (const path of USUAL_PATHS) {
+  for (const path of ['/mcp', '/sse', '/']) {
     if (path === own.pathname) continue;
     const url = new URL(path, own).href;
     const exchange = await sendOrStream(context, url);
@@ -111,8 +106,8 @@ async function suggestAddress(
 
 /** Requests the stream of an HTTP+SSE server where messages cannot be posted. */
 export async function sendOrStream(context: ExaminationContext, url: string): Promise<Exchange> {
-  const posted = await sendMcpRequest(context, { url, token: null });
+  const posted = await sendMcpRequest(context, { url });
   if (posted.status === null || !maySpeakSse(posted.status) || speaksMcp(posted)) return posted;
-  const streamed = await sendMcpRequest(context, { url, method: 'GET', token: null });
+  const streamed = await sendMcpRequest(context, { url, message: null });
   return streamed.status === 401 || speaksMcp(streamed) ? streamed : posted;
 }

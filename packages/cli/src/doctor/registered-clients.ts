@@ -8,21 +8,16 @@ type Registration = NonNullable<Parameters<CredentialStore['save']>[0]['registra
 
 /** Wraps a store and collects every registration by client ID: a client may be registered again. */
 export function trackRegistrations(store: CredentialStore): {
-  readonly store: CredentialStore;
   readonly registrations: ReadonlyMap<string, Registration>;
+  readonly store: CredentialStore;
 } {
   const registrations = new Map<string, Registration>();
-  return {
-    registrations,
-    store: {
-      ...store,
-      async save(record) {
-        const { registration } = record;
-        if (registration?.method === 'dynamic') registrations.set(registration.clientId, registration);
-        await store.save(record);
-      },
-    },
+  const save: CredentialStore['save'] = async (record) => {
+    const { registration } = record;
+    if (registration?.method === 'dynamic') registrations.set(registration.clientId, registration);
+    await store.save(record);
   };
+  return { registrations, store: { ...store, save } };
 }
 
 /**
@@ -34,31 +29,29 @@ export async function removeRegisteredClients(
   registrations: ReadonlyMap<string, Registration>,
   fetch: Fetch,
 ): Promise<readonly Decision[]> {
-  const results = await Promise.all(
-    [...registrations].map(async ([id, client]) => ({ id, reason: await remove(client, fetch) })),
-  );
-  if (results.length === 0) return [];
-  const remaining = results.filter(({ reason }) => reason !== null);
-  const choice =
-    remaining.length === 0 ? 'removed' : `${remaining.map(({ id }) => cleanLine(id)).join(', ')} remains`;
-  const reason = remaining[0]?.reason ?? 'the examination left nothing behind';
+  if (registrations.size === 0) return [];
+  const remaining: string[] = [];
+  let reason = 'the examination left nothing behind';
+  for (const [id, client] of registrations) {
+    const obstacle = await remove(client, fetch);
+    if (obstacle === null) continue;
+    remaining.push(cleanLine(id));
+    reason = `the server ${obstacle}. It has no tokens and is harmless: it gets no access unless a user signs in and allows it`;
+  }
+  const choice = remaining.length === 0 ? 'removed' : `${remaining.join(', ')} remains`;
   return [{ about: 'registered client', choice, reason }];
 }
 
 /** @returns why the client remains; `null` if it was removed */
 async function remove({ management }: Registration, fetch: Fetch): Promise<string | null> {
-  if (management === undefined) return `the server does not support removing clients (RFC 7592). ${HARMLESS}`;
-  const { uri, token } = management;
-  const removed = await attempt(async () => {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(uri, { ...requestLimits(), method: 'DELETE', headers });
-    await response.body?.cancel();
-    return response.status;
-  });
-  if ('failure' in removed) return `the server did not respond to its removal. ${HARMLESS}`;
+  if (management === undefined) return 'does not support removing clients (RFC 7592)';
+  const headers = { authorization: `Bearer ${management.token}` };
+  const removed = await attempt(() =>
+    fetch(management.uri, { ...requestLimits(), method: 'DELETE', headers }),
+  );
+  if ('failure' in removed) return 'did not respond to its removal';
+  const { status, body } = removed.value;
+  await body?.cancel();
   // 401: the client no longer exists. @see RFC 7592 §2.1
-  if (removed.value === 204 || removed.value === 401) return null;
-  return `the server answered its removal with status ${removed.value}. ${HARMLESS}`;
+  return status === 204 || status === 401 ? null : `answered its removal with status ${status}`;
 }
-
-const HARMLESS = 'It has no tokens and is harmless: it gets no access unless a user signs in and allows it';

@@ -1,5 +1,6 @@
 /** The report on a server, without secrets. */
 import type { Claims } from './claims.ts';
+import type { RuleName } from './rules.ts';
 
 /** The party responsible for fixing a finding. */
 export type ResponsibleParty = 'server' | 'gateway' | 'backend' | 'authorization server' | 'network' | 'you';
@@ -21,7 +22,7 @@ export type StepName = (typeof STEPS)[number];
 export interface Finding {
   readonly step: StepName;
   /** ID in docs/requirements; `null` if it violates no requirement. */
-  readonly requirement: string | null;
+  readonly requirement: RuleName | null;
   /** `warning`: it works, but could work better or more safely. */
   readonly severity: 'error' | 'warning';
   readonly owner: ResponsibleParty;
@@ -37,15 +38,7 @@ export interface Finding {
 
 /** A choice the client made, and why. */
 export interface Decision {
-  readonly about:
-    | 'revisions'
-    | 'profile'
-    | 'authorization server'
-    | 'registration'
-    | 'scopes'
-    | 'resource'
-    | 'MCP revision'
-    | 'registered client';
+  readonly about: string;
   readonly choice: string;
   readonly reason: string;
 }
@@ -57,11 +50,8 @@ export interface Step {
   readonly summary: string;
 }
 
-export type Party = 'server' | 'authorization server';
-
 /** A request and its response, with secrets redacted. */
 export interface Exchange {
-  readonly party: Party;
   readonly step: StepName;
   readonly method: string;
   readonly url: string;
@@ -78,8 +68,6 @@ export interface Report {
   readonly server: string;
   /** ISO 8601. */
   readonly at: string;
-  /** The revision used; `null` if unknown. */
-  readonly revision: string | null;
   /** The revisions whose rules were applied. */
   readonly claims: Claims;
   readonly steps: readonly Step[];
@@ -88,23 +76,6 @@ export interface Report {
   readonly exchanges: readonly Exchange[];
 }
 
-export function hasIssues({ findings }: Report): boolean {
-  return findings.some(({ severity }) => severity === 'error');
-}
-
-/** Whether every error is temporary: a server was unreachable or unavailable. */
-export function isTemporary(report: Report): boolean {
-  return (
-    hasIssues(report) && report.findings.every(({ severity, temporary }) => severity !== 'error' || temporary)
-  );
-}
-
-/** Whether nothing but the sign-in of the user is missing. */
-export function isUnfinished(report: Report): boolean {
-  return (
-    hasIssues(report) &&
-    report.findings.every(
-      ({ severity, step, owner }) => severity !== 'error' || (step === 'authorization' && owner === 'you'),
-    )
-  );
+export function errorsIn({ findings }: Pick<Report, 'findings'>): readonly Finding[] {
+  return findings.filter(({ severity }) => severity === 'error');
 }

@@ -1,16 +1,15 @@
-/** The rules that doctor checks: requirements of the specification with the responsible party, revisions and remedy. */
-import type { ResponsibleParty } from './report.ts';
+/** The requirements that doctor checks: severity, revisions and remedy of each. */
 
-export interface Rule {
+interface Rule {
   readonly severity: 'error' | 'warning';
-  readonly owner: ResponsibleParty;
-  /** Revisions by their letters in docs/requirements: A 2025-03-26, B 2025-06-18, C 2025-11-25, D 2026-07-28. */
+  /** By their letters in docs/requirements: A 2025-03-26, B 2025-06-18, C 2025-11-25, D 2026-07-28. */
   readonly revisions: string;
   readonly remedy: string;
+  /** The party that the requirement binds. */
+  readonly owner: 'authorization server' | 'server';
 }
 
-/** Requirements that can be checked from outside: severity, revisions and remedy. */
-export const rules = {
+const table = {
   'S-401-2': ['error', 'ABCD', 'Answer every request without a valid token with status 401.'],
   'S-BEAR-66': ['error', 'ABCD', 'Send a WWW-Authenticate header with every 401.'],
   'S-WA-60': ['error', 'ABCD', 'Put a Bearer challenge with at least one quoted parameter first.'],
@@ -22,13 +21,13 @@ export const rules = {
   'S-PRM-20': [
     'error',
     'CD',
-    'Serve the metadata at the well-known location, or add its URL to the challenge.',
+    'Serve the metadata at the well-known location, or at the URL in the challenge.',
   ],
   'S-PRM-5': ['error', 'BCD', 'Serve the metadata without requiring a token.'],
   'S-PRM-62': ['error', 'BCD', 'Serve the metadata with status 200, as application/json.'],
   'S-PRM-2': ['error', 'BCD', 'List at least one issuer URL in authorization_servers.'],
   'S-PRM-60': ['error', 'BCD', 'Set resource to the https URL of the server, without a fragment.'],
-  'S-PRM-64': ['error', 'BCD', 'Serve the document of this server, with its own URL as resource.'],
+  'S-PRM-64': ['error', 'BCD', 'Name the URL that clients use as resource, or have them use the named one.'],
   'S-PRM-65': ['warning', 'BCD', 'List scopes_supported, so that clients know what to request.'],
   'AS-META-20': ['error', 'CD', 'Serve RFC 8414 or OpenID Connect metadata at a well-known location.'],
   'AS-META-2': ['error', 'B', 'Serve RFC 8414 metadata at its well-known location.'],
@@ -40,7 +39,6 @@ export const rules = {
     'Include authorization_endpoint, token_endpoint and response_types_supported.',
   ],
   'AS-META-62': ['error', 'ABCD', 'List S256 in code_challenge_methods_supported.'],
-  'AS-META-63': ['warning', 'ABCD', 'List grant_types_supported: its default includes the implicit grant.'],
   'AS-META-64': [
     'warning',
     'ABCD',
@@ -49,27 +47,21 @@ export const rules = {
   'AS-META-71': ['error', 'ABCD', 'Omit members instead of setting them to null.'],
   'AS-HTTPS-1': ['error', 'ABCD', 'Serve every endpoint over https.'],
   'AS-ISS-31': ['warning', 'D', 'Send iss with authorization responses, and advertise it in the metadata.'],
-  'AS-DCR-60': [
-    'error',
-    'ABCD',
-    'Answer a registration with status 201 and JSON, or with an RFC 7591 error.',
-  ],
-  'AS-DCR-61': ['error', 'ABCD', 'Return client_id, and client_secret_expires_at with a secret.'],
-  'AS-AUTHZ-1': [
-    'error',
-    'ABCD',
-    'Answer an authorization request of a registered client with a page or a redirect.',
-  ],
+  'AS-DCR-60': ['error', 'ABCD', 'Register public native clients, with status 201 and JSON.'],
+  'AS-DCR-61': ['error', 'ABCD', 'Return client_id.'],
+  'AS-AUTHZ-1': ['error', 'ABCD', 'Answer requests of registered clients with a page or a redirect.'],
   'AS-ISS-60': ['error', 'D', 'Send the issuer as iss with every authorization response, byte for byte.'],
   'AS-TOK-64': ['error', 'ABCD', 'Answer with status 200, application/json, access_token and token_type.'],
   'AS-TOK-65': ['error', 'ABCD', 'Send Cache-Control: no-store with every token response.'],
   'S-AUD-1': ['error', 'BCD', 'Accept tokens for this server from the issuer named by its metadata.'],
 } as const;
 
-export type RuleName = keyof typeof rules;
+/** ID in docs/requirements. */
+export type RuleName = keyof typeof table;
 
-/** The rule of a requirement, whose prefix names the bound role. */
+export const ruleNames = Object.keys(table) as readonly RuleName[];
+
 export function ruleOf(name: RuleName): Rule {
-  const [severity, revisions, remedy] = rules[name];
+  const [severity, revisions, remedy] = table[name];
   return { severity, revisions, remedy, owner: name.startsWith('AS-') ? 'authorization server' : 'server' };
 }
