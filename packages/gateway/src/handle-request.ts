@@ -10,10 +10,9 @@ import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.t
 import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { sentIn } from './backends/clients/reply.ts';
-import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
+import { notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
-import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, OutcomeUnknown, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
@@ -29,13 +28,9 @@ import { countCall } from './http/slots.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import { MAX_RECORDED_MESSAGES, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
-import {
-  type ExpectedResponses,
-  expectedResponses,
-  LISTS,
-  NO_RESPONSES,
-} from './messages/check-responses.ts';
+import { type ExpectedResponses, expectedResponses, NO_RESPONSES } from './messages/check-responses.ts';
 import type { GatewayError } from './messages/gateway-error.ts';
+import type { MessageEdit } from './messages/message-edit.ts';
 import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
@@ -52,16 +47,10 @@ import {
   type Streamed,
   type Whole,
 } from './request-phases.ts';
-import type { ServedServer } from './served-server.ts';
+import type { ServedControl, ServedServer } from './served-server.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
-import {
-  isNoServerRequest,
-  isPlainNotification,
-  isTaskMethod,
-  MessageHandles,
-  operationOf,
-} from './sessions/message-handles.ts';
+import { isTaskMethod, MessageHandles, operationOf } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 import { endCallSpan, startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
 import { withTraceContext } from './tracing/trace-in-body.ts';
@@ -113,6 +102,7 @@ export class RequestHandling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
+  readonly #identifiers: MessageHandles;
   #phase: RequestPhase = CREATED;
   /** The approvals that the call has used; `null`: it needs none. */
   #approved: ApprovedUse | null = null;
@@ -127,6 +117,7 @@ export class RequestHandling {
     this.#services = services;
     this.#served = served;
     this.#request = request;
+    this.#identifiers = new MessageHandles(services.sealer, request.owner);
   }
 
   /** Never throws. */
@@ -163,12 +154,6 @@ export class RequestHandling {
       this.#on({ kind: 'body', body });
     });
   }
-
-  get #identifiers(): MessageHandles {
-    return new MessageHandles(this.#services.sealer, this.#request.owner, this.#requested);
-  }
-
-  readonly #requested = () => operationOf(this.#scanned()?.messages ?? []);
 
   /** What is known of the body in this phase. */
   #scanned(): ScannedBody | null {
@@ -402,10 +387,8 @@ export class RequestHandling {
     const span = scanned === null ? null : startBackendSpan(this.#request, scanned);
     const body =
       known.kind === 'whole' ? tracedBody(known, span) : known.kind === 'streamed' ? known.upload : null;
-    const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
-    const namesVersion = scanned?.messages.some(({ protocolVersion }) => protocolVersion !== null) === true;
-    const values = scanned?.values ?? 0;
-    const forwarding = { credential, body, values, namesVersion, name, edit, expected: this.#expected };
+    const [name, edit] = [this.#name(known), this.#editOf(scanned, credential)];
+    const forwarding = { credential, body, scanned, name, edit, expected: this.#expected };
     const forward = () => this.#served.path.forward(this.#request, forwarding);
     this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
   }
@@ -427,23 +410,19 @@ export class RequestHandling {
     return scanned === null ? name : this.#identifiers.openName(name, scanned);
   }
 
-  #editOf(known: KnownBody, credential: BackendCredential): MessageEdit {
-    const messages = scannedOf(known)?.messages;
-    // A stream may resume the response to a list.
-    const mayList =
-      messages === undefined
-        ? this.#request.incoming.method === 'GET'
-        : messages.some(({ method }) => LISTS.has(method));
+  #editOf(scanned: ScannedBody | null, credential: BackendCredential): MessageEdit {
+    const operation = operationOf(scanned?.messages ?? []);
     return {
-      apply: async (message) =>
-        this.#served.control.mayReport(message, this.#request)
-          ? this.#identifiers.seal(
-              await this.#served.control.editResponse(message, this.#request, credential),
-            )
-          : null,
-      mayPassLong: mayList ? isPlainNotification : isNoServerRequest,
-      mayBeCached: messages?.some(({ method }) => CACHEABLE.has(method)) === true,
+      mayReport: (message) => this.#currentControl.mayReport(message, this.#request),
+      filter: (message) => this.#currentControl.editResponse(message, this.#request, credential),
+      seal: (message) => this.#identifiers.seal(message, operation),
     };
+  }
+
+  /** A stream may be open while the rules change. */
+  get #currentControl(): ServedControl {
+    const { backend, control } = this.#served;
+    return backend === null ? control : backend.control;
   }
 
   #refuse(known: KnownBody, error: unknown): void {
@@ -478,9 +457,7 @@ export class RequestHandling {
   #respondError(known: KnownBody, error: unknown): CallDecision | null {
     const { owner } = this.#request;
     const isWaiting = error instanceof UserActionRequired && known.kind === 'whole';
-    const response = isWaiting
-      ? this.#services.retries.answer(error, owner, known.bytes, known.retry)
-      : error;
+    const response = isWaiting ? this.#services.retries.answer(error, owner, known) : error;
     const id = error instanceof MessageError ? error.id : (scannedOf(known)?.messages[0]?.id ?? null);
     return this.#services.respondError(this.#request, response, id);
   }

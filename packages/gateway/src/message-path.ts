@@ -1,7 +1,7 @@
 /** The message path: exchanges whole messages between clients of both protocol generations and any kind of backend. */
 
 import type { ServerResponse } from 'node:http';
-import { isRequest, type Message, parseExactly, readMessage, statelessVersion } from '@portcullis/http';
+import { isRequest, type Message, parseExactly, readMessage } from '@portcullis/http';
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
@@ -11,7 +11,6 @@ import {
   createSessionClients,
   type SessionClients,
 } from './backends/clients/session-clients.ts';
-import type { EditResponse, MayReport } from './backends/clients/session-requests.ts';
 import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients, type StatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
@@ -23,17 +22,16 @@ import {
   sessionNotFound,
 } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
+import {
+  type Forwarding,
+  namesVersion,
+  type PassThrough,
+  type PassThroughOptions,
+} from './http/pass-through.ts';
 import type { ServerSlots } from './http/slots.ts';
 import { MAX_MESSAGE_VALUES, SHORT_BODY, VALUE_MEMORY } from './limits.ts';
 import type { GatewayRequest, Owner } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
-
-/** Options of `createMessagePath`. */
-export interface MessagePathOptions extends PassThroughOptions {
-  readonly edit: EditResponse;
-  readonly mayReport: MayReport;
-}
 
 /** Serves the requests of one server, and sessions for the gateway itself. */
 export interface ServerPath
@@ -76,11 +74,11 @@ function releaseAtClose(outgoing: ServerResponse, release: () => void): void {
 export function createMessagePath(
   server: GatewayServer,
   backend: MessageBackend,
-  options: MessagePathOptions,
+  options: PassThroughOptions,
 ): ServerPath {
-  const { sealer, commonHeaders, slots, edit, mayReport } = options;
+  const { sealer, commonHeaders, slots } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
-  const own: ClientsOptions = { sealer, edit, mayReport, open, takeSlot: slots.takeRequest };
+  const own: ClientsOptions = { sealer, open, takeSlot: slots.takeRequest };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
 
@@ -89,18 +87,16 @@ export function createMessagePath(
   return {
     // Bodies are always buffered.
     takeUpload: () => null,
-    async forward(request, { body, values }) {
+    async forward(request, forwarding) {
       const sentAt = performance.now();
       const { outgoing, incoming } = request;
       // The client has disappeared already: its slot would never be released.
       if (outgoing.destroyed) return { kind: 'cancelled', backendMs: 0, responseBytes: 0 };
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
-      const release = takeParsed(server, slots, request.owner, values);
+      const release = takeParsed(server, slots, request.owner, forwarding.scanned?.values ?? 0);
       try {
-        // Rules and approvers have decided about the numbers as they are written.
-        const message = body === null ? null : parseExactly(body.toString());
-        await withClientHeaders(incoming.headers, () => dispatch(request, message));
+        await withClientHeaders(incoming.headers, () => dispatch(request, forwarding));
         const backendMs = performance.now() - sentAt;
         const { bytes: responseBytes, isCancelled } = sentIn(outgoing);
         return { kind: isCancelled ? 'cancelled' : 'answered', backendMs, responseBytes };
@@ -132,32 +128,33 @@ function createDispatch(
   slots: ServerSlots,
   sessions: SessionClients,
   stateless: StatelessClients,
-): (request: GatewayRequest, body: unknown) => Promise<void> {
-  function post(request: GatewayRequest, body: unknown): Promise<void> {
+): (request: GatewayRequest, forwarding: Forwarding) => Promise<void> {
+  function post(request: GatewayRequest, forwarding: Forwarding): Promise<void> {
+    // Rules and approvers have decided about the numbers as they are written.
+    const body: unknown = parseExactly(String(forwarding.body));
+    const isBatch = Array.isArray(body);
     const messages = readBodyMessages(body);
     const { incoming, outgoing, owner } = request;
-    const isStream = !Array.isArray(body) && messages[0]?.method === 'subscriptions/listen';
+    const isStream = !isBatch && messages[0]?.method === 'subscriptions/listen';
     const release = isStream ? slots.takeStream(owner) : slots.takeRequest(owner);
     onShutdown(outgoing, () => {
       if (!outgoing.headersSent || outgoing.writableEnded) return;
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
       endStreamAtShutdown(outgoing, ids);
     });
-    const isStateless =
-      incoming.headers['mcp-protocol-version'] === STATELESS ||
-      messages.some((message) => statelessVersion(message) !== null);
+    const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS || namesVersion(forwarding);
     // A call may last longer than its client's connection, which may still be open when the call is over.
     return (isStateless ? stateless : sessions)
-      .post(request, messages, Array.isArray(body))
+      .post({ request, messages, isBatch, edit: forwarding.edit })
       .finally(() => releaseAtClose(outgoing, release));
   }
 
-  return async (request, body) => {
+  return async (request, forwarding) => {
     const { outgoing, incoming } = request;
-    if (incoming.method === 'POST') return post(request, body);
+    if (incoming.method === 'POST') return post(request, forwarding);
     if (incoming.method === 'DELETE') return sessions.delete(request);
     outgoing.once('close', slots.takeStream(request.owner));
-    return sessions.get(request);
+    return sessions.get(request, forwarding.edit);
   };
 }
 

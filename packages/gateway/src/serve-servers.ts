@@ -1,5 +1,4 @@
 /** Serves each server: its rules in front of its backend, which outlives a change of what it does not depend on. */
-import type { Message } from '@portcullis/http';
 import type { CompileCondition } from '@portcullis/policy';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { HealthListener } from './addresses/addresses.ts';
@@ -19,7 +18,7 @@ import {
 } from './http/slots.ts';
 import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
-import { createMessagePath, type MessagePathOptions, type ServerPath } from './message-path.ts';
+import { createMessagePath, type ServerPath } from './message-path.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
 import { type ControlServices, createServerControl } from './server-control.ts';
 import { createServerPath, type ServerPathOptions } from './server-path.ts';
@@ -54,7 +53,7 @@ export interface GatewayEvent {
 }
 
 /** Options of `createGateway` that concern its servers. */
-export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'commonHeaders'> {
+export interface ServingOptions extends Pick<ServerPathOptions, 'sealer' | 'commonHeaders'> {
   readonly servers: readonly GatewayServer[];
   readonly credentials: CredentialSource;
   readonly events: (event: GatewayEvent) => void;
@@ -69,7 +68,7 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
 }
 
 /** What the backends of a gateway share. */
-type Services = Omit<ServerPathOptions, 'edit' | 'mayReport' | 'slots' | 'onToolsChanged'> & {
+type Services = Omit<ServerPathOptions, 'slots' | 'onToolsChanged'> & {
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
   readonly control: ControlServices;
@@ -124,18 +123,13 @@ function startBackend(
   definition: BackendDefinition,
   services: Services,
 ): RunningBackend {
-  const { credentials, pins, events } = services;
+  const { pins, events } = services;
   const server = { ...written };
   const slots = createServerSlots(server);
   const path = createServerPath(server, definition, {
     ...services,
     slots,
     onToolsChanged: () => catalogue?.changed(),
-    edit: async (response, request) => {
-      const credential = await credentials.for(request.principal, server);
-      return backend.control.editResponse(response, request, credential) as Message;
-    },
-    mayReport: (message, request) => backend.control.mayReport(message, request),
   });
   const catalogue =
     pins === null
@@ -167,7 +161,7 @@ function createRate(perMinute: number | null): CallRate | null {
   return perMinute === null ? null : createCallRate(perMinute);
 }
 
-/** Name, rules, scopes and limits of a backend that stays. Requests under way keep the rules that they began with. */
+/** Name, rules, scopes and limits of a backend that stays. Requests under way were decided by the rules before; what they receive is not. */
 function updateBackend(backend: RunningBackend, server: GatewayServer, { servers, control }: Services): void {
   Object.assign(backend.server, server);
   backend.control = createServerControl(server, servers, backend.catalogue, control);
@@ -197,8 +191,6 @@ function serveMerged(
   const control = createMergedControl(server, parts, credentials);
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...{ sealer, credentials, commonHeaders, slots },
-    edit: (response) => response,
-    mayReport: control.mayReport,
     onToolsChanged: () => undefined,
   });
   return {

@@ -28,7 +28,7 @@ import type { Policy } from './policy/compile-policy.ts';
 import { filterLists, withPrivateScope } from './policy/list-results.ts';
 import { reportedOperation } from './policy/streams.ts';
 import { policyOfServer } from './server-policies.ts';
-import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
+import type { OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { describeTools, mayBecomeCallable } from './tool-challenges/security-schemes.ts';
 
@@ -53,9 +53,9 @@ export function createServerControl(
   return {
     ...control,
     /** Filters the lists in a response, which only its user may cache. */
-    editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown {
+    editResponse<T>(message: T, request: OwnedRequest, credential: BackendCredential): T | Promise<T> {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
-      const { result } = message;
+      const result: JsonFields = message['result'];
       const offered = server.backend?.kind === 'stdio' ? result : withoutTaskLists(result);
       const filtered = control.filter(withPrivateScope(offered), request, credential.key);
       if (filtered instanceof Promise) return filtered.then((later) => withResult(message, result, later));
@@ -73,7 +73,7 @@ function withoutTaskLists(result: JsonFields): JsonFields {
   return { ...result, capabilities: { ...Object(capabilities), tasks: offered } };
 }
 
-function withResult(message: object, before: unknown, after: unknown): unknown {
+function withResult<T>(message: T, before: unknown, after: unknown): T {
   return after === before ? message : { ...message, result: after };
 }
 

@@ -15,14 +15,19 @@ import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import { createPassThrough, type Forwarding } from './http/pass-through.ts';
+import {
+  createPassThrough,
+  type Forwarding,
+  namesVersion,
+  type PassThroughOptions,
+} from './http/pass-through.ts';
 import { StreamedBody } from './http/streamed-body.ts';
-import { createMessagePath, type MessagePathOptions, type ServerPath } from './message-path.ts';
+import { createMessagePath, type ServerPath } from './message-path.ts';
 import { createParameterHeaders, hasParameterHeaders } from './parameter-headers.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
 
-export interface ServerPathOptions extends MessagePathOptions {
+export interface ServerPathOptions extends PassThroughOptions {
   readonly log: ProcessLog;
   readonly onHealth: HealthListener;
   readonly probes: ProbeOptions;
@@ -118,10 +123,10 @@ function createHttpPath(
     forward(request, forwarding) {
       const { body } = forwarding;
       // A session without a token may be continued with one, which opens another one at the backend.
-      const isOpen = request.owner.isAnonymous === true && isInitialize(request, body);
+      const isOpen = request.owner.isAnonymous === true && isInitialize(forwarding);
       if (isOpen || translations.has(request)) return forwardTranslated(request, forwarding);
       const isOfStateless = isStateless(request, forwarding);
-      const isPlain = !isOfStateless && !isInitialize(request, body);
+      const isPlain = !isOfStateless && !isInitialize(forwarding);
       if (isPlain || body instanceof StreamedBody) return passThrough.forward(request, forwarding, false);
       if (isOfStateless || detection.known() !== null) return forwardDetected(request, forwarding);
       // Most backends have sessions: they are not probed in advance.
@@ -204,10 +209,11 @@ function protocolOf(protocols: BackendProtocols): BackendProtocol | undefined {
 }
 
 /** Whether a request is of the stateless revision, or of another that requests name themselves: no backend with sessions knows it. */
-function isStateless({ incoming }: GatewayRequest, { namesVersion }: Forwarding): boolean {
+function isStateless({ incoming }: GatewayRequest, forwarding: Forwarding): boolean {
   const { headers } = incoming;
   return (
-    headers['mcp-protocol-version'] === STATELESS || (namesVersion && headers['mcp-session-id'] === undefined)
+    headers['mcp-protocol-version'] === STATELESS ||
+    (namesVersion(forwarding) && headers['mcp-session-id'] === undefined)
   );
 }
 
@@ -216,12 +222,7 @@ function hasNewVersion({ incoming }: GatewayRequest): boolean {
   return version !== undefined && !WITH_SESSIONS.has(String(version));
 }
 
-function isInitialize({ incoming }: GatewayRequest, body: Forwarding['body']): boolean {
-  const mayBe =
-    Buffer.isBuffer(body) &&
-    incoming.headers['mcp-session-id'] === undefined &&
-    body.includes('"initialize"');
-  return (
-    mayBe && (JSON.parse(body.toString('utf8')) as { readonly method?: unknown }).method === 'initialize'
-  );
+/** It is the only message of its body, and has no session. */
+function isInitialize({ scanned }: Forwarding): boolean {
+  return scanned?.messages[0]?.method === 'initialize';
 }

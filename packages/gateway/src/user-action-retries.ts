@@ -7,7 +7,7 @@ import { GatewayError } from './messages/gateway-error.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';
-import { openState, operationOf, readOperation, sealState } from './sessions/message-handles.ts';
+import { type Operation, openState, operationOf, sealState } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
 /** The request of a client that was asked, sent again. */
@@ -18,6 +18,14 @@ export interface UserActionRetry {
   readonly body: Buffer;
   /** The opened state of the request: the input for the backend that it had before, as JSON. */
   readonly state: string;
+}
+
+/** The body of a request whose client is asked. */
+interface SentBody {
+  readonly scanned: ScannedBody;
+  /** As the client sent it. */
+  readonly bytes: Buffer;
+  readonly retry: UserActionRetry | null;
 }
 
 export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
@@ -45,9 +53,11 @@ export function createUserActionRetries(sealer: Sealer) {
      * What a stateless request is answered with; other requests get the error as it is, which their revisions know.
      * @see MCP 2026-07-28, base protocol: the error code -32042 MUST NOT be used
      */
-    answer(required: UserActionRequired, owner: Owner, body: Buffer, retry: UserActionRetry | null): Error {
-      const message = parseExactly(body.toString()) as Message;
-      if (parameter(message, '_meta', metaKeys.version) !== STATELESS) return required;
+    answer(required: UserActionRequired, owner: Owner, { scanned, bytes, retry }: SentBody): Error {
+      const { isBatch, messages } = scanned;
+      if (isBatch || messages[0]?.protocolVersion !== STATELESS) return required;
+      const message = parseExactly(bytes.toString()) as Message;
+      const operation = operationOf(messages);
       const { message: text, url } = required;
       const mayAsk = MAY_ASK.has(message.method ?? '');
       if (!mayAsk || retry?.isDeclined === true)
@@ -56,8 +66,8 @@ export function createUserActionRetries(sealer: Sealer) {
         return new GatewayError(400, 'missingClientCapability', text, {
           details: { requiredCapabilities: { elicitation: { url: {} } }, url },
         });
-      const state = retry?.state ?? JSON.stringify(inputOf(message, sealer, owner));
-      const requestState = sealState(sealer, 'action', owner, readOperation([message]), state);
+      const state = retry?.state ?? JSON.stringify(inputOf(message, sealer, owner, operation));
+      const requestState = sealState(sealer, 'action', owner, operation, state);
       // Who has opened the URL is not asked again.
       if (retry !== null) return new InputRequired({ requestState });
       const params = { mode: 'url', message: text, url };
@@ -70,12 +80,10 @@ export function createUserActionRetries(sealer: Sealer) {
 }
 
 /** The input that a request has for the backend: the client does not send it again with its next response. */
-function inputOf(message: Message, sealer: Sealer, owner: Owner): JsonFields {
-  const { inputResponses, requestState } = message.params as JsonFields;
+function inputOf({ params }: Message, sealer: Sealer, owner: Owner, operation: Operation | null): JsonFields {
+  const { inputResponses, requestState } = params as JsonFields;
   const state =
-    typeof requestState === 'string'
-      ? openState(sealer, 'request', owner, readOperation([message]), requestState)
-      : null;
+    typeof requestState === 'string' ? openState(sealer, 'request', owner, operation, requestState) : null;
   return { inputResponses, ...(state !== null && { requestState: state }) };
 }
 

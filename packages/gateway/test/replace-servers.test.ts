@@ -44,6 +44,36 @@ describe('a change of servers', () => {
     await reader?.cancel();
   });
 
+  it('applies changed rules to the streams that are open', async () => {
+    let emit = (_uri: string): void => {};
+    const backend = await started(
+      startBackend((received, response, request) => {
+        if (received.method !== 'GET') return answerAll(received, response, request);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(': open\n\n');
+        emit = (uri) => {
+          const message = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
+          response.write(`data: ${JSON.stringify(message)}\n\n`);
+        };
+      }),
+    );
+    const server = { path: '/mcp', backend: { url: backend.url } };
+    const gateway = await started(startGateway([server]));
+    const stream = await gateway.send('alice', { method: 'GET' });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    await reader?.read();
+    emit('file:///a');
+    expect((await reader?.read())?.value).toContain('file:///a');
+
+    gateway.replaceServers([{ ...server, resources: { 'file:///a': false, '*': [] } }]);
+    emit('file:///a');
+    emit('file:///b');
+    let received = '';
+    while (!received.includes('file:///b')) received += (await reader?.read())?.value ?? '';
+    expect(received).not.toContain('file:///a');
+    await reader?.cancel();
+  });
+
   it('uses the new address of a server whose backend has changed', async () => {
     const one = await started(startBackend(answerAll));
     const two = await started(startBackend(answerAll));

@@ -1,9 +1,9 @@
 /** Requests in a session: their ids, and errors on their streams. */
 import type { Message } from '@portcullis/http';
 import { expect, it, onTestFinished } from 'vitest';
+import type { DecisionPoint } from '../src/authzen/decision-point.ts';
 import type { Call } from '../src/backends/backend.ts';
 import { type SessionPost, servePost } from '../src/backends/clients/session-requests.ts';
-import { noCredential } from '../src/credentials/credential-source.ts';
 import { json, startBackend } from './support/backend.ts';
 import { callOf, lastMessage, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
@@ -62,7 +62,7 @@ it.each([true, false])(
         resumed: new Map(),
       },
       reply: { send: nothing, end: nothing, open: nothing, cancel: nothing, isStream: () => false },
-      edit: (response: Message) => response,
+      edit: { filter: (response: Message) => response },
       takeSlot: () => nothing,
     } as unknown as SessionPost;
     await servePost(post, [callOf('pay'), callOf('pay')] as unknown as readonly Message[], true);
@@ -71,21 +71,21 @@ it.each([true, false])(
 );
 
 it('a stream whose request fails here for an internal reason does not name it', async () => {
-  const state = { isFailing: false, lookUps: 0 };
-  const credentials = {
-    async for() {
-      state.lookUps += 1;
-      if (state.isFailing && state.lookUps > 1) throw new Error('secrets.internal is down');
-      return noCredential;
+  const state = { isFailing: false, evaluations: 0 };
+  const decisionPoint: DecisionPoint = {
+    options: { subject: {}, arguments: false },
+    async evaluate(evaluations) {
+      state.evaluations += 1;
+      if (state.isFailing && state.evaluations > 1) throw new Error('secrets.internal is down');
+      return evaluations.map(() => ({ kind: 'allow' }));
     },
-    rejected: async () => 'final' as const,
   };
-  const gateway = await startGateway([server], { credentials });
+  const gateway = await startGateway([server], { decisionPoint });
   onTestFinished(() => gateway.close());
   const { post } = await startSession(gateway, 'alice');
   const call = () => post(callOf('progress', {}, { progressToken: 1 }));
   expect(await (await call()).text()).toContain('done');
-  Object.assign(state, { isFailing: true, lookUps: 0 });
+  Object.assign(state, { isFailing: true, evaluations: 0 });
   const failed = await (await call()).text();
   expect(failed).toContain('"progress":2');
   expect(failed).toContain('Something went wrong here. Try again later.');

@@ -17,7 +17,7 @@ import { badGateway } from './error-response.ts';
 import { createLongMessage, type LongMessage } from './long-message.ts';
 
 /** Changes the messages of a response. */
-export interface MessageEdit {
+export interface BodyEdit {
   /** Changes a parsed message; returns the same one if nothing changes, and `null` if it is left out. */
   readonly apply: (message: unknown) => unknown;
   /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
@@ -63,7 +63,7 @@ interface EditedBodyOptions {
   readonly isStream: boolean;
   /** Bytes of a document or an event. */
   readonly limit: number;
-  readonly edit: MessageEdit;
+  readonly edit: BodyEdit;
   /** The requests that the body may answer, as far as they are known. */
   readonly expected: () => ExpectedResponses;
   readonly listener: EditedBodyListener;
@@ -269,11 +269,11 @@ function methodOf(event: Buffer): string | null {
 }
 
 /** Whether an event may hold a response, or has to change. */
-function mayMatter(event: Buffer, edit: MessageEdit): boolean {
+function mayMatter(event: Buffer, edit: BodyEdit): boolean {
   return mayHoldResponse(event) || mayChange(event, edit);
 }
 
-function mayChange(bytes: Buffer, { mayBeCached }: MessageEdit): boolean {
+function mayChange(bytes: Buffer, { mayBeCached }: BodyEdit): boolean {
   return (
     mayHoldLists(bytes) ||
     mayHoldHandles(bytes) ||
@@ -290,7 +290,7 @@ function then<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U
 /** A message, or a batch of them. */
 function editDocument(
   bytes: Buffer,
-  edit: MessageEdit,
+  edit: BodyEdit,
   expected: ExpectedResponses,
   isStream: boolean,
 ): Buffer | Promise<Buffer> {
@@ -301,7 +301,7 @@ function editDocument(
   return mayChange(bytes, edit) ? applyTo(bytes, edit.apply) : bytes;
 }
 
-async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buffer> {
+async function applyTo(bytes: Buffer, apply: BodyEdit['apply']): Promise<Buffer> {
   const parsed = parse(bytes);
   if (parsed === undefined) return bytes;
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
@@ -317,7 +317,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** Also U+2028 and U+2029, which end no line of an event stream. @see HTML §9.2.6 */
 const DATA = /^data:? ?(.*)$/s;
 
-function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses): Buffer | Promise<Buffer> {
+function editEvent(event: Buffer, edit: BodyEdit, expected: ExpectedResponses): Buffer | Promise<Buffer> {
   const lines = event.toString().split(/\r\n|\n|\r/);
   const isData = (line: string) => /^data(?::|$)/.test(line);
   const data = lines.filter(isData).map((line) => DATA.exec(line)?.[1] ?? '');

@@ -12,7 +12,7 @@ import { type GatewayRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
-import { type ByteSink, EditedBody, type EditedBodyListener, type MessageEdit } from './edited-body.ts';
+import { type BodyEdit, type ByteSink, EditedBody, type EditedBodyListener } from './edited-body.ts';
 import { endStreamAtShutdown, OutcomeUnknown, unavailable } from './error-response.ts';
 import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
@@ -56,7 +56,7 @@ export interface Sending {
   readonly credential: BackendCredential;
   /** Releases the concurrency slot. */
   readonly release: () => void;
-  readonly edit: MessageEdit;
+  readonly edit: BodyEdit;
   /** The requests that the response may answer, as far as they have arrived. */
   readonly expected: () => ExpectedResponses;
 }
@@ -89,7 +89,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   readonly #request: GatewayRequest;
   /** `null` also once an event stream is open, which would retain it for hours. */
   #session: OpenSession | null;
-  readonly #edit: MessageEdit;
+  readonly #edit: BodyEdit;
   readonly #expected: () => ExpectedResponses;
   /** The body, if it is still arriving. */
   readonly #upload: StreamedBody | null;

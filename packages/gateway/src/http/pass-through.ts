@@ -1,14 +1,17 @@
 /** The pass-through path: forwards requests to an HTTP backend that speaks the client's transport, and streams the responses back. */
 import { isLasting } from '@portcullis/http/node';
 import { createLruCache } from '@portcullis/protocol';
-
 import type { Address, Addresses } from '../addresses/addresses.ts';
+import { CACHEABLE } from '../backends/revisions.ts';
 import type { BackendCredential } from '../credentials/credential-source.ts';
 import { MAX_DELETED_SESSIONS, UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
-import { type ExpectedResponses, splitEventId } from '../messages/check-responses.ts';
+import { type ExpectedResponses, LISTS, splitEventId } from '../messages/check-responses.ts';
+import type { MessageEdit } from '../messages/message-edit.ts';
+import type { ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
-import type { MessageEdit } from './edited-body.ts';
+import { isNoServerRequest, isPlainNotification } from '../sessions/message-handles.ts';
+import type { BodyEdit } from './edited-body.ts';
 import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
@@ -22,18 +25,20 @@ export interface Forwarding {
   readonly credential: BackendCredential;
   /** `null` for GET and DELETE. */
   readonly body: Buffer | StreamedBody | null;
-  /** Values of the body, as far as it has arrived. */
-  readonly values: number;
-  /** Whether the body names its revision, as requests of the stateless one do. */
-  readonly namesVersion: boolean;
+  /** What is known of the body; `null` without one. */
+  readonly scanned: ScannedBody | null;
   /** The value of the header `Mcp-Name`; `null`: there is none. */
   readonly name: string | null;
   /** The headers `Mcp-Param-*`: those that repeat arguments, as the body has them. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Filters lists, seals identifiers. */
   readonly edit: MessageEdit;
   /** The requests of the body, as far as they have arrived. */
   readonly expected: () => ExpectedResponses;
+}
+
+/** Whether the body names its revision, as requests of the stateless one do. */
+export function namesVersion({ scanned }: Forwarding): boolean {
+  return scanned?.messages.some(({ protocolVersion }) => protocolVersion !== null) === true;
 }
 
 export type PassThrough = ReturnType<typeof createPassThrough>;
@@ -85,7 +90,7 @@ export function createPassThrough(
      */
     forward(
       request: GatewayRequest,
-      { credential, body, name, parameters = {}, edit, expected }: Forwarding,
+      { credential, body, scanned, name, parameters = {}, edit, expected }: Forwarding,
       mayTranslate: boolean,
     ): Promise<ExchangeSummary> {
       const { incoming, outgoing, owner } = request;
@@ -103,7 +108,7 @@ export function createPassThrough(
         session,
         message: { name: server.name, headers, body, mayTranslate },
         credential,
-        edit,
+        edit: bodyEditOf(edit, scanned, incoming.method),
         expected: event === null ? expected : () => event.expected,
         release: isLasting(incoming) ? slots.takeStream(owner) : slots.takeRequest(owner),
       });
@@ -114,6 +119,17 @@ export function createPassThrough(
         return end;
       });
     },
+  };
+}
+
+/** A stream that GET opens may resume the response to a list. */
+function bodyEditOf(edit: MessageEdit, scanned: ScannedBody | null, httpMethod = ''): BodyEdit {
+  const methods = scanned?.messages.map(({ method }) => method) ?? [];
+  const mayList = httpMethod === 'GET' || methods.some((method) => LISTS.has(method));
+  return {
+    apply: async (message) => (edit.mayReport(message) ? edit.seal(await edit.filter(message)) : null),
+    mayPassLong: mayList ? isPlainNotification : isNoServerRequest,
+    mayBeCached: methods.some((method) => CACHEABLE.has(method)),
   };
 }
 

@@ -1,6 +1,5 @@
 /** Task ids, request states and ids of server requests in messages: sealed on the way to a client, opened on the way to the backend. */
-import { isMembers, type JsonFields, type Message } from '@portcullis/http';
-import { findTarget } from '../messages/find-target.ts';
+import { isMembers, type JsonFields } from '@portcullis/http';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
@@ -28,7 +27,7 @@ export function isNoServerRequest(method: string | null): boolean {
 }
 
 /** What rules decide about: a method, and the tool, prompt or resource that it names. */
-type Operation = readonly [method: string, target: string | null];
+export type Operation = readonly [method: string, target: string | null];
 
 /** The operation of a body; `null` without one, and for a batch. */
 export function operationOf(messages: readonly ScannedMessage[]): Operation | null {
@@ -36,13 +35,6 @@ export function operationOf(messages: readonly ScannedMessage[]): Operation | nu
   if (message === undefined || messages.length > 1) return null;
   const { method, tool, prompt, resource } = message;
   return [method, tool ?? prompt ?? resource];
-}
-
-/** As `operationOf`, for messages whose body was checked. */
-export function readOperation(messages: readonly Message[]): Operation | null {
-  const [message] = messages;
-  if (message === undefined || messages.length > 1) return null;
-  return [message.method ?? '', findTarget(message)?.text ?? null];
 }
 
 /** Seals a request state for one operation: sent with another one, it would continue a call that no rule has decided about. */
@@ -73,20 +65,20 @@ export function openState(
 export class MessageHandles {
   readonly #sealer: Sealer;
   readonly #owner: Owner;
-  readonly #requested: () => Operation | null;
 
-  /** @param requested the operation that the responses are for */
-  constructor(sealer: Sealer, owner: Owner, requested: () => Operation | null) {
+  constructor(sealer: Sealer, owner: Owner) {
     this.#sealer = sealer;
     this.#owner = owner;
-    this.#requested = requested;
   }
 
-  /** A parsed message of the backend as the client sees it; the same object if it holds no IDs. */
-  seal(message: unknown): unknown {
+  /**
+   * A parsed message of the backend as the client sees it; the same object if it holds no IDs.
+   * @param operation that it responds to
+   */
+  seal(message: unknown, operation: Operation | null): unknown {
     return sealMessage(message, (kind, text) =>
       kind === 'request'
-        ? sealState(this.#sealer, kind, this.#owner, this.#requested(), text)
+        ? sealState(this.#sealer, kind, this.#owner, operation, text)
         : this.#sealer.seal(kind, this.#owner, text),
     );
   }

@@ -9,52 +9,60 @@ import {
   type RequestMessage,
 } from '@portcullis/http';
 import { MAX_INITIALIZE } from '../../limits.ts';
+import type { MessageEdit } from '../../messages/message-edit.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { MessageHandles, readOperation } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
 import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
 import { type ClientStream, namesResponse, type StreamEvents } from './events.ts';
 import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
-import { type EditResponse, type MayReport, type SessionPost, servePost } from './session-requests.ts';
+import { type SessionPost, servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
 import { refuseServerRequest } from './waiting-calls.ts';
 
 export interface ClientsOptions {
   readonly sealer: Sealer;
   readonly open: OpenBackend;
-  readonly edit: EditResponse;
-  readonly mayReport: MayReport;
   readonly takeSlot: SessionPost['takeSlot'];
+}
+
+/** The messages of one POST. */
+export interface ClientPost {
+  readonly request: GatewayRequest;
+  /** At least one. */
+  readonly messages: readonly Message[];
+  readonly isBatch: boolean;
+  readonly edit: MessageEdit;
 }
 
 export type SessionClients = ReturnType<typeof createSessionClients>;
 
-export function createSessionClients({ sealer, open, edit, mayReport, takeSlot }: ClientsOptions) {
+export function createSessionClients({ sealer, open, takeSlot }: ClientsOptions) {
   const table = createSessionTable(sealer, open);
   return {
-    async post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void> {
+    async post({ request, messages, isBatch, edit }: ClientPost): Promise<void> {
       const [first] = messages;
       if (messages.length === 1 && first !== undefined && isRequest(first) && first.method === 'initialize')
         return initialize(table, request, first, edit);
       const session = table.find(request);
       if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
-      const reply = replyOf(request, session, stream, messages);
+      const reply = replyOf(request, session, stream, edit);
       await servePost({ request, session, reply, stream, edit, takeSlot }, messages, isBatch);
     },
-    async get(request: GatewayRequest): Promise<void> {
+    async get(request: GatewayRequest, edit: MessageEdit): Promise<void> {
       const session = table.find(request);
       if (session === null) return;
       const lastId = String(request.incoming.headers['last-event-id'] ?? '');
       const missed = session.events.after(lastId);
       // A stream that ends once more would be resumed for ever.
       const goesOn = missed !== null && (missed.messages.length > 0 || !isOver(session, missed.stream));
-      if (goesOn) return follow(request, session, missed);
+      if (goesOn) return follow(replyOf(request, session, missed.stream, edit), request, session, missed);
       if (missed !== null || namesResponse(lastId)) return refuseStream(request);
       // An event that is no longer retained: the client gets what follows.
-      follow(request, session, { stream: { isStandalone: true }, messages: [] });
+      const stream: ClientStream = { isStandalone: true };
+      follow(replyOf(request, session, stream, edit), request, session, { stream, messages: [] });
       // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
     },
@@ -71,31 +79,34 @@ export function createSessionClients({ sealer, open, edit, mayReport, takeSlot }
     },
     close: table.close,
   };
+}
 
-  function replyOf(
-    request: GatewayRequest,
-    session: LiveSession,
-    stream: ClientStream,
-    requests: readonly Message[],
-  ): Reply {
-    const identifiers = new MessageHandles(sealer, request.owner, () => readOperation(requests));
-    const names = {
-      of: (message: Message | null) => session.events.add(stream, message),
-      isPrimed: session.initialize.protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
-    };
-    const reply = createReply(request.outgoing, names, (message) => identifiers.seal(message));
-    return filterReply(reply, (message) => mayReport(message, request) || refuseUnreported(session, message));
-  }
+function replyOf(
+  { outgoing }: GatewayRequest,
+  session: LiveSession,
+  stream: ClientStream,
+  edit: MessageEdit,
+): Reply {
+  const names = {
+    of: (message: Message | null) => session.events.add(stream, message),
+    isPrimed: session.initialize.protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
+  };
+  const reply = createReply(outgoing, names, edit.seal);
+  return filterReply(reply, (message) => edit.mayReport(message) || refuseUnreported(session, message));
+}
 
-  /** Sends the messages that the client has missed, and continues their stream. */
-  function follow(request: GatewayRequest, session: LiveSession, { stream, messages }: StreamEvents): void {
-    const reply = replyOf(request, session, stream, []);
-    reply.open();
-    for (const message of messages) reply.send(message);
-    // The missed messages included the response, or the request was cancelled.
-    if (isOver(session, stream)) reply.end(null);
-    else request.outgoing.once('close', session.attach(stream, reply));
-  }
+/** Sends the messages that the client has missed, and continues their stream. */
+function follow(
+  reply: Reply,
+  { outgoing }: GatewayRequest,
+  session: LiveSession,
+  { stream, messages }: StreamEvents,
+): void {
+  reply.open();
+  for (const message of messages) reply.send(message);
+  // The missed messages included the response, or the request was cancelled.
+  if (isOver(session, stream)) reply.end(null);
+  else outgoing.once('close', session.attach(stream, reply));
 }
 
 /** Refuses to resume a response. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405; 404 would end the session */
@@ -118,7 +129,7 @@ async function initialize(
   table: SessionTable,
   request: GatewayRequest,
   message: RequestMessage,
-  edit: EditResponse,
+  edit: MessageEdit,
 ): Promise<void> {
   const reply = createReply(request.outgoing);
   const params = readInitialize(message);
@@ -130,7 +141,7 @@ async function initialize(
   try {
     const { initialized } = await session.connect();
     const headers = { 'mcp-session-id': table.seal(request, session) };
-    const response = await edit({ jsonrpc: '2.0', id: message.id, result: initialized }, request);
+    const response = await edit.filter<Message>({ jsonrpc: '2.0', id: message.id, result: initialized });
     reply.end(response, 200, headers);
   } catch (error) {
     table.end(session);

@@ -13,6 +13,7 @@ import {
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
 import { GatewayError } from '../../messages/gateway-error.ts';
+import type { MessageEdit } from '../../messages/message-edit.ts';
 import type { GatewayRequest, Owner } from '../../servers/request.ts';
 import { BackendError, orInNewSession } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
@@ -20,19 +21,13 @@ import type { ClientStream } from './events.ts';
 import type { LiveSession } from './live-session.ts';
 import { endWithError, openWhenLate, type Reply, textOf } from './reply.ts';
 
-/** Changes a response for its client, such as a list of tools. */
-export type EditResponse = (response: Message, request: GatewayRequest) => Promise<Message> | Message;
-
-/** Whether a message before a response, or without one, may be sent to a client. */
-export type MayReport = (message: Message, request: GatewayRequest) => boolean;
-
 /** One POST of a client, and the stream that responds to it. */
 export interface SessionPost {
   readonly request: GatewayRequest;
   readonly session: LiveSession;
   readonly reply: Reply;
   readonly stream: ClientStream;
-  readonly edit: EditResponse;
+  readonly edit: MessageEdit;
   /** Acquires a slot at the backend, beyond that of the POST. @throws GatewayError if none is free */
   readonly takeSlot: (owner: Owner) => () => void;
 }
@@ -161,7 +156,7 @@ async function exchange(
         return (await session.connect()).request(message, { signal, receive, network, principal });
       }),
     );
-    finish(await edit(response, request));
+    finish(await edit.filter(response));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;
     const error = isEnded ? signal.reason : failure;

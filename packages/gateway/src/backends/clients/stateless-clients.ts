@@ -19,8 +19,9 @@ import {
   SHARED_SESSION_IDLE,
   SHARED_SESSION_SWEEP,
 } from '../../limits.ts';
+import type { MessageEdit } from '../../messages/message-edit.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
-import { isTaskMethod, MessageHandles, readOperation } from '../../sessions/message-handles.ts';
+import { isTaskMethod } from '../../sessions/message-handles.ts';
 import { type BackendSession, orInNewSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
@@ -36,7 +37,7 @@ import {
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, filterReply, openWhenLate, type Reply } from './reply.ts';
-import type { ClientsOptions } from './session-clients.ts';
+import type { ClientPost, ClientsOptions } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { askToOpen } from './url-elicitations.ts';
 import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
@@ -54,20 +55,18 @@ interface StatelessRequest {
   readonly session: BackendSession;
   readonly message: RequestMessage;
   readonly reply: Reply;
+  readonly edit: MessageEdit;
 }
 
 export type StatelessClients = ReturnType<typeof createStatelessClients>;
 
-export function createStatelessClients(options: ClientsOptions) {
+export function createStatelessClients(options: Pick<ClientsOptions, 'open'>) {
   const calls = createWaitingCalls();
   const connect = createConnections(options);
 
   return {
-    async post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void> {
-      const [message] = messages;
-      const handles = new MessageHandles(options.sealer, request.owner, () => readOperation(messages));
-      const all = createReply(request.outgoing, null, (one) => handles.seal(one));
-      const reply = filterReply(all, (one) => options.mayReport(one, request));
+    async post({ request, messages: [message], isBatch, edit }: ClientPost): Promise<void> {
+      const reply = filterReply(createReply(request.outgoing, null, edit.seal), edit.mayReport);
       if (isBatch || message === undefined) {
         const text = 'Revision 2026-07-28 has no batches.';
         return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);
@@ -77,7 +76,7 @@ export function createStatelessClients(options: ClientsOptions) {
       if (refusal !== null) return reply.end(refusal, 400);
       if (isTaskMethod(message.method)) return refuseMethod(reply, message);
       try {
-        const send = () => serve(request, message, reply);
+        const send = () => serve(request, message, reply, edit);
         await (isBoundToSession(message) ? send() : orInNewSession(send));
       } catch (error) {
         endWithError(reply, message.id, error, message.method);
@@ -89,17 +88,22 @@ export function createStatelessClients(options: ClientsOptions) {
     },
   };
 
-  async function serve(request: GatewayRequest, message: RequestMessage, reply: Reply): Promise<void> {
+  async function serve(
+    request: GatewayRequest,
+    message: RequestMessage,
+    reply: Reply,
+    edit: MessageEdit,
+  ): Promise<void> {
     const shared = connect.find(request, message);
     shared.open += 1;
     try {
       const session = await shared.session;
-      const one: StatelessRequest = { request, session, message, reply };
+      const one: StatelessRequest = { request, session, message, reply, edit };
       if (message.method === 'server/discover')
-        return reply.end(await options.edit(discover(session, message), request));
+        return reply.end(await edit.filter(discover(session, message)));
       if (message.method === 'subscriptions/listen')
         return await serveSubscription(request, session, message, reply);
-      await exchange(calls, options, one);
+      await exchange(calls, one);
     } finally {
       shared.open -= 1;
       shared.usedAt = performance.now();
@@ -111,7 +115,7 @@ export function createStatelessClients(options: ClientsOptions) {
  * Requests of one client with the same capabilities share a session: capabilities are declared once per session. Nothing tells
  * clients without a token apart: those of one site share a session.
  */
-function createConnections({ open }: ClientsOptions) {
+function createConnections({ open }: Pick<ClientsOptions, 'open'>) {
   const sessions = createIdlePool<SharedSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SHARED_SESSIONS_OF_USER, idle: SHARED_SESSION_IDLE },
     interval: SHARED_SESSION_SWEEP,
@@ -162,8 +166,7 @@ function createShared(user: string, session: Promise<BackendSession>): SharedSes
 
 async function exchange(
   calls: WaitingCalls,
-  { edit }: ClientsOptions,
-  { request, session, message, reply }: StatelessRequest,
+  { request, session, message, reply, edit }: StatelessRequest,
 ): Promise<void> {
   const controller = new AbortController();
   const { outgoing, owner, network, principal } = request;
@@ -191,7 +194,7 @@ async function exchange(
     .finally(stopWaiting);
   if (outcome === null) return reply.cancel();
   const asked = askToOpen(outcome, message);
-  const response = await edit(toStateless(asked, message.method, session.initialized), request);
+  const response = await edit.filter(toStateless(asked, message.method, session.initialized));
   reply.end(response, statusOf(response));
 }
 
