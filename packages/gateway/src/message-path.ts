@@ -6,11 +6,7 @@ import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
 import { sentIn } from './backends/clients/reply.ts';
-import {
-  type ClientsOptions,
-  createSessionClients,
-  type SessionClients,
-} from './backends/clients/session-clients.ts';
+import { createSessionClients, type SessionClients } from './backends/clients/session-clients.ts';
 import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients, type StatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
@@ -78,9 +74,8 @@ export function createMessagePath(
 ): ServerPath {
   const { sealer, commonHeaders, slots } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
-  const own: ClientsOptions = { sealer, open, takeSlot: slots.takeRequest };
-  const sessions = createSessionClients(own);
-  const stateless = createStatelessClients(own);
+  const sessions = createSessionClients(sealer, open);
+  const stateless = createStatelessClients(open);
 
   const dispatch = createDispatch(slots, sessions, stateless);
 

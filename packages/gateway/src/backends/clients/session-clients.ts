@@ -17,15 +17,9 @@ import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '..
 import { type ClientStream, namesResponse, type StreamEvents } from './events.ts';
 import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
-import { type SessionPost, servePost } from './session-requests.ts';
+import { servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
 import { refuseServerRequest } from './waiting-calls.ts';
-
-export interface ClientsOptions {
-  readonly sealer: Sealer;
-  readonly open: OpenBackend;
-  readonly takeSlot: SessionPost['takeSlot'];
-}
 
 /** The messages of one POST. */
 export interface ClientPost {
@@ -38,7 +32,7 @@ export interface ClientPost {
 
 export type SessionClients = ReturnType<typeof createSessionClients>;
 
-export function createSessionClients({ sealer, open, takeSlot }: ClientsOptions) {
+export function createSessionClients(sealer: Sealer, open: OpenBackend) {
   const table = createSessionTable(sealer, open);
   return {
     async post({ request, messages, isBatch, edit }: ClientPost): Promise<void> {
@@ -49,7 +43,7 @@ export function createSessionClients({ sealer, open, takeSlot }: ClientsOptions)
       if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
       const reply = replyOf(request, session, stream, edit);
-      await servePost({ request, session, reply, stream, edit, takeSlot }, messages, isBatch);
+      await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
     async get(request: GatewayRequest, edit: MessageEdit): Promise<void> {
       const session = table.find(request);

@@ -12,9 +12,8 @@ import {
 } from '@portcullis/http';
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
-import { GatewayError } from '../../messages/gateway-error.ts';
 import type { MessageEdit } from '../../messages/message-edit.ts';
-import type { GatewayRequest, Owner } from '../../servers/request.ts';
+import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError, orInNewSession } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
 import type { ClientStream } from './events.ts';
@@ -28,8 +27,6 @@ export interface SessionPost {
   readonly reply: Reply;
   readonly stream: ClientStream;
   readonly edit: MessageEdit;
-  /** Acquires a slot at the backend, beyond that of the POST. @throws GatewayError if none is free */
-  readonly takeSlot: (owner: Owner) => () => void;
 }
 
 /**
@@ -64,53 +61,15 @@ export async function servePost(
     // Each request of a batch listens until its response.
     post.request.outgoing.setMaxListeners(0);
     reply.open();
-    const inSlot = createBatchSlots(post);
-    await Promise.all(requests.map((message) => exchange(post, message, false, inSlot)));
+    // One after another: the batch has one slot at the backend. Those that wait can be cancelled.
+    let previous = Promise.resolve();
+    for (const message of requests) previous = exchange(post, message, false, previous);
+    await previous;
     currentReply(post).end(null);
   } finally {
     session.responding.delete(post.stream);
     session.resumed.delete(post.stream);
   }
-}
-
-/** Sends a request once there is a slot for it at the backend. */
-type InSlot = <T>(send: () => Promise<T>) => Promise<T>;
-
-/** A request alone has the slot of its POST. */
-const inOwnSlot: InSlot = (send) => send();
-
-/** The requests of a batch share the slot of their POST, and take others while there are some; the rest waits for one of them. */
-function createBatchSlots({ takeSlot, request }: SessionPost): InSlot {
-  const waiting: ((release: () => void) => void)[] = [];
-  let isFirst = true;
-
-  /** @returns `null` if no slot is free for the user but the one by which the client responds to a server request */
-  function take(): (() => void) | null {
-    const slots: (() => void)[] = [];
-    try {
-      while (slots.length < 2) slots.push(takeSlot(request.owner));
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-    }
-    const [first = null, second] = slots;
-    second?.();
-    if (second !== undefined) return first;
-    first?.();
-    return null;
-  }
-
-  return async (send) => {
-    const free = isFirst ? () => undefined : take();
-    isFirst = false;
-    const release = free ?? (await new Promise<() => void>((resolve) => waiting.push(resolve)));
-    try {
-      return await send();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) release();
-      else next(release);
-    }
-  };
 }
 
 /** The reply of a stream, on the connection on which it was resumed last. */
@@ -128,12 +87,12 @@ async function pass({ session, request }: SessionPost, message: Message): Promis
     await (await session.connect()).notify(message, request);
 }
 
-/** @param isLast whether its response ends the stream */
+/** @param isLast whether its response ends the stream @param previous the request is sent after it */
 async function exchange(
   post: SessionPost,
   message: RequestMessage,
   isLast: boolean,
-  inSlot: InSlot = inOwnSlot,
+  previous?: Promise<void>,
 ): Promise<void> {
   const { request, session, reply, stream, edit } = post;
   const controller = new AbortController();
@@ -149,13 +108,12 @@ async function exchange(
   try {
     const receive = (received: Message): void => current().send(received);
     const { network, principal } = request;
-    const response = await inSlot(() =>
-      orInNewSession(async () => {
-        // A batch has waited for its slot: a session that was deleted meanwhile is not opened again.
-        signal.throwIfAborted();
-        return (await session.connect()).request(message, { signal, receive, network, principal });
-      }),
-    );
+    if (previous !== undefined) await previous;
+    const response = await orInNewSession(async () => {
+      // A session that was deleted meanwhile is not opened again.
+      signal.throwIfAborted();
+      return (await session.connect()).request(message, { signal, receive, network, principal });
+    });
     finish(await edit.filter(response));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;

@@ -37,7 +37,8 @@ import {
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, filterReply, openWhenLate, type Reply } from './reply.ts';
-import type { ClientPost, ClientsOptions } from './session-clients.ts';
+import type { ClientPost } from './session-clients.ts';
+import type { OpenBackend } from './session-table.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { askToOpen } from './url-elicitations.ts';
 import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
@@ -60,9 +61,9 @@ interface StatelessRequest {
 
 export type StatelessClients = ReturnType<typeof createStatelessClients>;
 
-export function createStatelessClients(options: Pick<ClientsOptions, 'open'>) {
+export function createStatelessClients(open: OpenBackend) {
   const calls = createWaitingCalls();
-  const connect = createConnections(options);
+  const connect = createConnections(open);
 
   return {
     async post({ request, messages: [message], isBatch, edit }: ClientPost): Promise<void> {
@@ -115,7 +116,7 @@ export function createStatelessClients(options: Pick<ClientsOptions, 'open'>) {
  * Requests of one client with the same capabilities share a session: capabilities are declared once per session. Nothing tells
  * clients without a token apart: those of one site share a session.
  */
-function createConnections({ open }: Pick<ClientsOptions, 'open'>) {
+function createConnections(open: OpenBackend) {
   const sessions = createIdlePool<SharedSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SHARED_SESSIONS_OF_USER, idle: SHARED_SESSION_IDLE },
     interval: SHARED_SESSION_SWEEP,
