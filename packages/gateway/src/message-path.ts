@@ -5,6 +5,7 @@ import { isRequest, type Message, parseExactly, readMessage } from '@portcullis/
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
+import { namesResponse } from './backends/clients/events.ts';
 import { sentIn } from './backends/clients/reply.ts';
 import { createSessionClients, type SessionClients } from './backends/clients/session-clients.ts';
 import { openSession } from './backends/clients/session-table.ts';
@@ -106,7 +107,7 @@ export function createMessagePath(
       if (sealed !== undefined && openSession(sealer, owner, String(sealed)) === null)
         throw sessionNotFound();
     },
-    resumesResponse: sessions.resumesResponse,
+    resumesResponse: ({ incoming }) => namesResponse(String(incoming.headers['last-event-id'])),
     offersTasks: () => false,
     isUp: backend.isUp,
     open,

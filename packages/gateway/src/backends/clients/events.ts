@@ -32,7 +32,7 @@ interface RetainedEvent {
 /** In the id of an event: its stream responds to requests. Known also when the event is no longer retained. */
 const RESPONSE = 'r';
 
-/** Whether an id has the form of an event whose stream responds to requests. */
+/** Whether an id has the form of an event whose stream responds to requests: by it, a client opens no other stream. */
 export function namesResponse(id: string): boolean {
   return id.includes(`.${RESPONSE}`);
 }
@@ -96,9 +96,6 @@ export function createEventLog(user: string, memory: EventMemory) {
       size += event.size;
       return id;
     },
-    /** Whether an event is one of a stream that responds to requests of the client. */
-    isOfResponse: (id: string): boolean =>
-      retained.find((event) => event.id === id)?.stream.isStandalone === false,
     /** The messages after an event, of its stream; `null` for an event that is unknown here. */
     after(id: string): StreamEvents | null {
       const index = retained.findIndex((event) => event.id === id);

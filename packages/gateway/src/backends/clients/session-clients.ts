@@ -66,11 +66,6 @@ export function createSessionClients(sealer: Sealer, open: OpenBackend) {
       table.delete(session);
       createReply(request.outgoing).end(null);
     },
-    /** Whether a GET continues a stream that responds to requests, which were decided with them. */
-    resumesResponse(request: GatewayRequest): boolean {
-      const lastId = request.incoming.headers['last-event-id'];
-      return typeof lastId === 'string' && table.peek(request)?.events.isOfResponse(lastId) === true;
-    },
     close: table.close,
   };
 }

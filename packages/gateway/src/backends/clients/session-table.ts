@@ -58,12 +58,6 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
       return session;
     },
     open,
-    /** The session of a request, if it is in this process; refuses and changes nothing. */
-    peek({ incoming, owner }: GatewayRequest): LiveSession | null {
-      const sealed = incoming.headers['mcp-session-id'];
-      const [id] = (typeof sealed === 'string' && openSession(sealer, owner, sealed)) || [];
-      return id === undefined ? null : (live.get(id) ?? null);
-    },
     /** The session's ID for its client. */
     seal: ({ owner }: GatewayRequest, { id, initialize }: LiveSession): string =>
       sealer.seal('session', owner, JSON.stringify([id, initialize])),
