@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isMembers, type JsonFields, type Message, parameter, parseExactly } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
-import { InputRequired } from './http/error-response.ts';
+import { inputRequired } from './http/error-response.ts';
 import { GatewayError } from './messages/gateway-error.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
@@ -69,9 +69,9 @@ export function createUserActionRetries(sealer: Sealer) {
       const state = retry?.state ?? JSON.stringify(inputOf(message, sealer, owner, operation));
       const requestState = sealState(sealer, 'action', owner, operation, state);
       // Who has opened the URL is not asked again.
-      if (retry !== null) return new InputRequired({ requestState });
+      if (retry !== null) return inputRequired({ requestState });
       const params = { mode: 'url', message: text, url };
-      return new InputRequired({
+      return inputRequired({
         inputRequests: { [KEY]: { method: 'elicitation/create', params } },
         requestState,
       });

@@ -7,19 +7,13 @@ import { BackendError } from '../backends/backend.ts';
 import { MAY_HAVE_RUN } from '../backends/clients/reply.ts';
 import { metaKeys } from '../backends/revisions.ts';
 import { GatewayError } from '../messages/gateway-error.ts';
-import { MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { closeUnread } from './headers.ts';
 
 /** Ends a request with a result that asks the client for input. @see MCP 2026-07-28, multi round-trip requests */
-export class InputRequired extends Error {
-  override readonly name = 'InputRequired';
-  readonly result: Readonly<Record<string, unknown>>;
-
-  constructor(result: Readonly<Record<string, unknown>>) {
-    super('The client is asked for input.');
-    this.result = { resultType: 'input_required', ...result };
-  }
+export function inputRequired(asked: Readonly<Record<string, unknown>>): GatewayError {
+  const result = { resultType: 'input_required', ...asked };
+  return new GatewayError(200, 'internal', 'The client is asked for input.', { result });
 }
 
 /** The same for an unknown session and for one of another user. */
@@ -90,9 +84,8 @@ export function sendError(
   id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
-  const result = error instanceof InputRequired || error instanceof MessageError ? error.result : null;
+  const { status, code, message, headers, details, result } = toGatewayError(error);
   if (result !== null) return void sendResult(outgoing, result, common, id);
-  const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
   // Clients show this JSON-RPC error with its link; other errors are HTTP errors.
   const isAnswer = code === errorCodes.urlElicitationRequired && id !== null;
@@ -149,10 +142,6 @@ function send(
 
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof MessageError) {
-    const { status, code, message, headers } = error;
-    return new GatewayError(status, code, message, { headers });
-  }
   if (error instanceof BackendError) return failureOfBackend(error);
   if (error instanceof UserActionRequired)
     return new GatewayError(403, 'urlElicitationRequired', error.message, { details: error.elicitations() });

@@ -5,26 +5,31 @@ import { errorCodes } from '@portcullis/http';
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
   readonly status: number;
-  /** JSON-RPC error code. */
+  /** Of JSON-RPC, or of MCP. */
   readonly code: number;
+  /** Of the response, as a flat list. */
   readonly headers: readonly string[];
   /** The member `data` of the error. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** What its sender receives in place of a JSON-RPC error. */
+  readonly result: Readonly<Record<string, unknown>> | null;
 
   constructor(
     status: number,
-    code: keyof typeof errorCodes | number,
+    code: keyof typeof errorCodes,
     message: string,
     more: {
       readonly headers?: readonly string[];
       readonly details?: Readonly<Record<string, unknown>>;
+      readonly result?: Readonly<Record<string, unknown>> | null;
       readonly cause?: unknown;
     } = {},
   ) {
     super(message, 'cause' in more ? { cause: more.cause } : undefined);
     this.status = status;
-    this.code = typeof code === 'number' ? code : errorCodes[code];
+    this.code = errorCodes[code];
     this.headers = more.headers ?? [];
     this.details = more.details;
+    this.result = more.result ?? null;
   }
 }

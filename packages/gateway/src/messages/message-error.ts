@@ -1,6 +1,7 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
-import { errorCodes } from '@portcullis/http';
+import type { errorCodes } from '@portcullis/http';
 import type { Explanation } from '@portcullis/policy';
+import { GatewayError } from './gateway-error.ts';
 import type { ScannedMessage } from './scanned-message.ts';
 
 /** Why a message is not accepted: by a rule or an approver, since its tool waits for review, or because it is none that can be accepted. */
@@ -10,28 +11,20 @@ interface MessageErrorOptions {
   readonly status?: number;
   readonly id?: string | null;
   readonly decision?: RefusalDecision;
-  readonly result?: FailedCall | null;
+  readonly result?: ReturnType<typeof failedCall> | null;
   readonly because?: Explanation | null;
   readonly headers?: readonly string[];
 }
 
 /** An invalid message: the HTTP status and the JSON-RPC error that its sender receives. @see JSON-RPC 2.0 §5.1 */
-export class MessageError extends Error {
+export class MessageError extends GatewayError {
   override readonly name = 'MessageError';
-  /** HTTP. */
-  readonly status: number;
-  /** Of JSON-RPC, or of MCP. */
-  readonly code: number;
   /** The JSON text of the request's id; `null` when it is unknown. */
   readonly id: string | null;
   /** What the audit log records. */
   readonly decision: RefusalDecision;
-  /** What its sender receives in place of a JSON-RPC error. */
-  readonly result: FailedCall | null;
   /** The rule that decided, for the audit log. */
   readonly because: Explanation | null;
-  /** Of the response, as a flat list. */
-  readonly headers: readonly string[];
 
   constructor(
     code: keyof typeof errorCodes,
@@ -45,19 +38,12 @@ export class MessageError extends Error {
       headers = [],
     }: MessageErrorOptions = {},
   ) {
-    super(message);
-    this.status = status;
-    this.code = errorCodes[code];
+    super(status, code, message, { headers, result });
     this.id = id;
     this.decision = decision;
-    this.result = result;
     this.because = because;
-    this.headers = headers;
   }
 }
-
-/** The result of a call that the gateway itself refuses. */
-export type FailedCall = ReturnType<typeof failedCall>;
 
 /** A tool's result with `isError`, which a model can read. */
 export function failedCall(call: ScannedMessage | null, text: string) {

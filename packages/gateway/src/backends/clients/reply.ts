@@ -5,7 +5,6 @@ import { isLasting, releaseParser } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
 import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits.ts';
 import { GatewayError } from '../../messages/gateway-error.ts';
-import { MessageError } from '../../messages/message-error.ts';
 import { UserActionRequired } from '../../messages/user-action.ts';
 import { BackendError } from '../backend.ts';
 
@@ -174,10 +173,7 @@ export function endWithError(
 export function textOf(error: unknown, method: string | null): string {
   if (error instanceof OAuthError) return error.description;
   const isForClients =
-    error instanceof BackendError ||
-    error instanceof GatewayError ||
-    error instanceof MessageError ||
-    error instanceof UserActionRequired;
+    error instanceof BackendError || error instanceof GatewayError || error instanceof UserActionRequired;
   if (!isForClients) return 'Something went wrong here. Try again later.';
   return mayHaveRun(error, method) ? `${error.message} ${MAY_HAVE_RUN}` : error.message;
 }
