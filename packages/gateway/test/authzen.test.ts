@@ -374,6 +374,7 @@ describe('credentials', () => {
   });
 
   it('of an application are an access token, which is obtained again once it is rejected', async () => {
+    let now = Date.now();
     let tokens = 0;
     const issuer = await startPoint((_asked, response) => {
       tokens += 1;
@@ -384,25 +385,26 @@ describe('credentials', () => {
         ? send(response, { decision: true })
         : send(response, {}, 401),
     );
-    const { gateway } = await behind(point, {
-      cache: 0,
-      credentials: {
-        as: 'application',
-        tokenEndpoint: `${issuer.url}/token`,
-        clientId: 'gate',
-        clientSecret: 'secret',
-        scopes: ['decide'],
-      },
-    });
+    const credentials = {
+      as: 'application',
+      tokenEndpoint: `${issuer.url}/token`,
+      clientId: 'gate',
+      clientSecret: 'secret',
+      scopes: ['decide'],
+    };
+    const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
+    // A new one would be rejected as well.
+    expect((await post(gateway, call('search'))).status).toBe(503);
+    expect(point.received).toHaveLength(1);
+    now += 2000;
     for (const _ of [1, 2]) expect((await post(gateway, call('search'))).status).toBe(200);
     expect(issuer.received.map(({ body }) => body)).toEqual(
       Array(2).fill('grant_type=client_credentials&scope=decide'),
     );
     expect(issuer.received[0]?.headers.authorization).toBe(`Basic ${btoa('gate:secret')}`);
     expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer token-1',
-      'Bearer token-2',
-      'Bearer token-2',
+      ...Array(2).fill('Bearer token-1'),
+      ...Array(2).fill('Bearer token-2'),
     ]);
   });
 
@@ -434,6 +436,7 @@ describe('credentials', () => {
   });
 
   it('of an application that were replaced already are not replaced again by a late rejection', async () => {
+    let now = Date.now();
     let tokens = 0;
     const issuer = await startPoint((_asked, response) => {
       tokens += 1;
@@ -444,17 +447,18 @@ describe('credentials', () => {
       if (headers.authorization !== 'Bearer token-1') {
         send(response, { decision: true });
         for (const other of late.splice(0)) send(other, {}, 401);
-      } else if (late.push(response) === 2) send(late.shift() ?? response, {}, 401);
+      } else if (late.push(response) === 2) {
+        now += 2000;
+        send(late.shift() ?? response, {}, 401);
+      }
     });
-    const { gateway } = await behind(point, {
-      cache: 0,
-      credentials: {
-        as: 'application',
-        tokenEndpoint: `${issuer.url}/token`,
-        clientId: 'gate',
-        clientSecret: 'secret',
-      },
-    });
+    const credentials = {
+      as: 'application',
+      tokenEndpoint: `${issuer.url}/token`,
+      clientId: 'gate',
+      clientSecret: 'secret',
+    };
+    const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
     await Promise.all([1, 2].map(() => post(gateway, call('search'))));
     expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
       ...Array(2).fill('Bearer token-1'),

@@ -3,6 +3,7 @@
  * @see OpenID Authorization API 1.0 (AuthZEN) §10.1
  */
 import { parseStrictJson } from '@portcullis/http';
+import type { OutboundFetch } from '@portcullis/http/outbound';
 import {
   type Evaluation,
   type EvaluationOptions,
@@ -12,8 +13,13 @@ import {
   readEvaluation,
   readEvaluations,
 } from '@portcullis/policy';
-import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
-import { createConfiguredFetch } from '../credentials/token-request.ts';
+import { createLruCache, grantForm, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import {
+  type BackendCredentials,
+  createObtainedCredentials,
+  fixedCredentials,
+} from '../credentials/token-credential.ts';
+import { createConfiguredFetch, requestTokensAt } from '../credentials/token-request.ts';
 import {
   EVALUATION_REQUESTS_AT_ONCE,
   MAX_CACHED_DECISIONS,
@@ -21,8 +27,7 @@ import {
   MAX_RETRY_AFTER,
   POINT_RETRY_AFTER,
 } from '../limits.ts';
-import type { DecisionPointDefinition } from './options.ts';
-import { createPointAuthentication } from './point-credentials.ts';
+import type { ApplicationCredentials, DecisionPointDefinition } from './options.ts';
 
 /** An external decision point. */
 export interface DecisionPoint {
@@ -110,24 +115,29 @@ async function askAll(ask: Ask, evaluations: readonly Evaluation[]): Promise<rea
 function createSender({ url, timeout, credentials }: DecisionPointDefinition, clock: () => number): Ask {
   const createFetch = (at: string) => createConfiguredFetch(at, timeout * 1000);
   const fetch = createFetch(url);
-  const tokens = credentials.as === 'application' ? createFetch(credentials.tokenEndpoint) : fetch;
-  const authentication = createPointAuthentication(credentials, tokens, clock);
+  const authentication =
+    credentials.as === 'application'
+      ? createApplicationCredentials(credentials, createFetch(credentials.tokenEndpoint), clock)
+      : fixedCredentials(credentials.as === 'header' ? { [credentials.name]: credentials.value } : {});
 
   async function send(path: string, body: unknown, mayRetry = true): Promise<unknown> {
-    const credential = await authentication.headers();
-    const response = await fetch(`${url}/access/v1/${path}`, {
+    const endpoint = `${url}/access/v1/${path}`;
+    const credential = await authentication.for(null);
+    const response = await fetch(endpoint, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         accept: 'application/json',
         'x-request-id': crypto.randomUUID(),
-        ...credential,
+        ...credential.headers,
       },
       body: JSON.stringify(body),
       redirect: 'manual',
     });
     const { status, headers } = response;
-    if (status === 401 && mayRetry && authentication.rejected(credential)) return send(path, body, false);
+    const answer = { url: endpoint, status, headers };
+    if (status === 401 && mayRetry && (await authentication.rejected(null, answer, credential)) === 'retry')
+      return send(path, body, false);
     if (status !== 200) throw unavailable(`it responded ${status}`, readRetryAfter(headers));
     return parseStrictJson(await response.text());
   }
@@ -143,6 +153,31 @@ function createSender({ url, timeout, credentials }: DecisionPointDefinition, cl
       throw unavailable(error instanceof Error ? error.message : 'it failed', POINT_RETRY_AFTER, error);
     }
   };
+}
+
+/** One access token for all requests. @see RFC 6749 §4.4 */
+function createApplicationCredentials(
+  { tokenEndpoint, clientId, clientSecret, scopes }: ApplicationCredentials,
+  fetch: OutboundFetch,
+  clock: () => number,
+): BackendCredentials<null> {
+  return createObtainedCredentials<null>({
+    clock,
+    keyOf: () => clientId,
+    async obtain() {
+      const form = grantForm({ grant_type: 'client_credentials' }, { resource: null, scopes });
+      const client = { clientId, clientSecret };
+      const request = {
+        endpoint: tokenEndpoint,
+        issuer: tokenEndpoint,
+        client,
+        form,
+        scopes,
+        resource: null,
+      };
+      return (await requestTokensAt(fetch, request, clock)).tokens;
+    },
+  });
 }
 
 function unavailable(reason: string, retryAfter: number, cause?: unknown): OAuthError {

@@ -11,7 +11,7 @@ import {
   USER_CREDENTIALS,
 } from './credential-source.ts';
 import { createMachineCredentials, type UserTokens } from './machine-credentials.ts';
-import type { BackendCredentials } from './token-credential.ts';
+import { type BackendCredentials, fixedCredentials } from './token-credential.ts';
 import { createUserBackend, type UserBackendOptions } from './user-backend.ts';
 import { createUserCredentials } from './user-credentials.ts';
 
@@ -66,17 +66,11 @@ function createCredentials(
 ): BackendCredentials {
   const backend = protectedBackendOf(server);
   const credentials = credentialsOfServer(server);
-  if (backend === null || credentials.as === 'none') return fixed({});
-  if (credentials.as === 'header') return fixed({ [credentials.name]: credentials.value });
+  if (backend === null || credentials.as === 'none') return fixedCredentials({});
+  if (credentials.as === 'header') return fixedCredentials({ [credentials.name]: credentials.value });
   return credentials.as === 'user'
     ? createUserCredentials({ ...backend, accounts: services.connectedAccounts, clock })
     : createMachineCredentials(backend, credentials, services, clock);
-}
-
-/** The same for all users; a rejection is final. */
-function fixed(headers: Readonly<Record<string, string>>): BackendCredentials {
-  const credential = Object.keys(headers).length === 0 ? noCredential : { headers, key: '', sign: null };
-  return { for: () => credential, rejected: async () => 'final' };
 }
 
 /** Options of `createUserBackends`. */

@@ -11,13 +11,18 @@ import {
 import { createLruCache } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { DEFAULT_TOKEN_LIFETIME, MAX_CACHED_TOKENS, TOKEN_TOO_NEW } from '../limits.ts';
-import type { BackendAnswer, BackendCredential, ConnectionRequired } from './credential-source.ts';
+import {
+  type BackendAnswer,
+  type BackendCredential,
+  type ConnectionRequired,
+  noCredential,
+} from './credential-source.ts';
 
-/** Credentials for one backend. */
-export interface BackendCredentials {
-  for(principal: Principal): BackendCredential | Promise<BackendCredential>;
+/** Credentials for one backend; `null`: there are no users. */
+export interface BackendCredentials<User extends Principal | null = Principal> {
+  for(user: User): BackendCredential | Promise<BackendCredential>;
   rejected(
-    principal: Principal,
+    user: User,
     answer: BackendAnswer,
     credential: BackendCredential,
   ): Promise<'retry' | 'final' | ConnectionRequired>;
@@ -41,17 +46,26 @@ interface CachedTokens {
   readonly obtainedAt: number;
 }
 
-interface ObtainedCredentialsOptions {
-  /** The cache key of a principal's tokens: equal keys share them. @throws OAuthError if it cannot have any */
-  readonly keyOf: (principal: Principal) => string;
-  /** @throws OAuthError */
-  readonly obtain: (principal: Principal) => Promise<Tokens>;
+/** The same for all users; a rejection is final. */
+export function fixedCredentials(
+  headers: Readonly<Record<string, string>>,
+): BackendCredentials<Principal | null> {
+  const credential = Object.keys(headers).length === 0 ? noCredential : { headers, key: '', sign: null };
+  return { for: () => credential, rejected: async () => 'final' };
+}
+
+interface ObtainedCredentialsOptions<User> {
+  /** The cache key of a user's tokens: equal keys share them. @throws OAuthError if there cannot be any */
+  readonly keyOf: (user: User) => string;
+  readonly obtain: (user: User) => Promise<Tokens>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
 }
 
 /** Credentials obtained on demand: cached, single flight per identity, replaced when rejected. */
-export function createObtainedCredentials(options: ObtainedCredentialsOptions): BackendCredentials {
+export function createObtainedCredentials<User extends Principal | null>(
+  options: ObtainedCredentialsOptions<User>,
+): BackendCredentials<User> {
   const { keyOf, obtain, clock } = options;
   const context = createClientContext({ clock });
   const cache = createLruCache<CachedTokens>({ entries: MAX_CACHED_TOKENS });
@@ -64,27 +78,27 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
     return tokens.expiresAt === null ? age < DEFAULT_TOKEN_LIFETIME : !isStale(tokens, now);
   }
 
-  async function obtainNow(principal: Principal, key: string): Promise<BackendCredential> {
-    const tokens = await obtain(principal);
+  async function obtainNow(user: User, key: string): Promise<BackendCredential> {
+    const tokens = await obtain(user);
     const credential = credentialOf(context, tokens, key);
     cache.set(key, { tokens, credential, obtainedAt: clock() });
     return credential;
   }
 
   return {
-    for(principal) {
-      const key = keyOf(principal);
+    for(user) {
+      const key = keyOf(user);
       const cached = cache.get(key);
       if (cached !== undefined && isUsable(cached, clock())) return cached.credential;
-      const running = pending.get(key) ?? obtainNow(principal, key).finally(() => pending.delete(key));
+      const running = pending.get(key) ?? obtainNow(user, key).finally(() => pending.delete(key));
       pending.set(key, running);
       return running;
     },
-    async rejected(principal, answer, credential) {
+    async rejected(user, answer, credential) {
       const { kind } = processProtectedResourceResponse(context, answer.url, answer);
       if (kind === 'retry') return 'retry';
       if (kind !== 'rejected') return 'final';
-      const key = keyOf(principal);
+      const key = keyOf(user);
       const cached = cache.get(key);
       if (cached === undefined || cached.credential !== credential) return 'retry';
       const age = clock() - cached.obtainedAt;
