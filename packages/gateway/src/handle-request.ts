@@ -1,58 +1,53 @@
 /** Handles one authorized request: the effects of `request-phases.ts`. */
 
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ApprovedUse } from '@portcullis/authorization-server';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
-import type { Explanation } from '@portcullis/policy';
 import type { Span } from '@portcullis/protocol';
-import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
+import type { ApprovalGate } from './approvals/approval-gate.ts';
 import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { sentIn } from './backends/clients/reply.ts';
-import { notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
-import { checkNamesSession, checkStream } from './bodiless-requests.ts';
+import { STATELESS } from './backends/revisions.ts';
+import { checkFields, checkHead, isListening, mayPassEarly } from './check-request.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
-import { invalidRequest, OutcomeUnknown, shuttingDown, unavailable } from './http/error-response.ts';
+import { OutcomeUnknown, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import {
-  checkHeaderAgreement,
-  checkProtocolVersion,
-  checkRequestFields,
-  isCompressed,
-  isPlainJson,
-  removeConnectionOptions,
-} from './http/headers.ts';
 import { RequestBody } from './http/request-body.ts';
-import { countCall } from './http/slots.ts';
+import { countCalls } from './http/slots.ts';
 import { StreamedBody } from './http/streamed-body.ts';
-import { MAX_RECORDED_MESSAGES, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
+import {
+  isWholeCall,
+  type KnownBody,
+  type Previewed,
+  type Streamed,
+  scannedOf,
+  type Whole,
+} from './known-body.ts';
+import { USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import { type ExpectedResponses, expectedResponses, NO_RESPONSES } from './messages/check-responses.ts';
-import type { GatewayError } from './messages/gateway-error.ts';
 import type { MessageEdit } from './messages/message-edit.ts';
 import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
-import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
+import type { ScannedBody } from './messages/scanned-message.ts';
 import { UserActionRequired } from './messages/user-action.ts';
-import { PolicyError, type UnapprovedCall } from './policy/check-messages.ts';
+import type { UnapprovedCall } from './policy/check-messages.ts';
 import { STREAM } from './policy/streams.ts';
+import { type RecordedEnd, recordRequest, refusalOf, withoutResponse } from './record-request.ts';
 import {
   CREATED,
-  type KnownBody,
   nextRequest,
   type RequestEffect,
   type RequestEvent,
   type RequestPhase,
-  type Streamed,
-  type Whole,
 } from './request-phases.ts';
 import type { ServedControl, ServedServer } from './served-server.ts';
 import type { GatewayRequest } from './servers/request.ts';
-import type { GatewayServer } from './servers/server.ts';
-import { isTaskMethod, MessageHandles, operationOf } from './sessions/message-handles.ts';
+import { MessageHandles, operationOf } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
-import { endCallSpan, startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
+import { startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
 import { withTraceContext } from './tracing/trace-in-body.ts';
 import type { UserActionRetries } from './user-action-retries.ts';
 
@@ -64,38 +59,6 @@ export interface HandlingServices {
   readonly approvals: ApprovalGate;
   /** Sends the response for an error. @returns what was decided, for the audit log */
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
-}
-
-const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
-
-/** A backend over HTTP knows its users at most: each of their clients would see, and use, the tasks of the others. */
-function refuseTaskList({ backend, name }: GatewayServer, method: string, id: string | null): void {
-  if (method !== 'tasks/list' || backend === null || backend.kind === 'stdio') return;
-  const text = `${name} does not tell clients apart, so that it cannot list the tasks of one of them.`;
-  throw new MessageError('methodNotFound', text, { status: 200, id });
-}
-
-/** Whether the body can be sent before it is complete. */
-function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message] }: ScannedBody): boolean {
-  const { backend, audit } = server;
-  if (message === undefined || audit !== null || backend === null || backend.kind === 'stdio') return false;
-  // A retry after the user has connected an account rewrites the body.
-  if (backend.credentials.as === 'user' && incoming.headers['mcp-session-id'] === undefined) return false;
-  if (isTaskMethod(message.method) && message.task === null) return false;
-  // The message's id may come later in the body.
-  if (message.kind === 'response' && message.serverRequest === null) return false;
-  return message.method !== 'initialize';
-}
-
-/** Nothing reads them from here on. @see MCP 2026-07-28, Streamable HTTP, earlier revisions: "ignore it" */
-function ignoreSession(headers: IncomingHttpHeaders): void {
-  for (const name of ['mcp-session-id', 'last-event-id']) if (name in headers) delete headers[name];
-}
-
-/** @see RFC 9110 §12.5.3: only an unsupported content coding is responded to with `Accept-Encoding` */
-function unsupportedType(headers: IncomingHttpHeaders): GatewayError {
-  const text = 'Send the body as application/json in UTF-8, not compressed.';
-  return invalidRequest(415, text, isCompressed(headers) ? ['accept-encoding', 'identity'] : []);
 }
 
 export class RequestHandling {
@@ -125,25 +88,11 @@ export class RequestHandling {
     onShutdown(this.#request.outgoing, this.#onShutdown);
     this.#try(() => {
       const { incoming, server } = this.#request;
-      removeConnectionOptions(incoming.headers);
-      if (!METHODS.includes(incoming.method))
-        throw invalidRequest(405, 'This server supports POST, GET and DELETE.', [
-          'allow',
-          'POST, GET, DELETE',
-        ]);
-      if (incoming.headers['mcp-protocol-version'] === STATELESS) {
-        if (incoming.method !== 'POST')
-          throw invalidRequest(405, `Revision ${STATELESS} uses POST only.`, ['allow', 'POST']);
-        ignoreSession(incoming.headers);
-      }
-      this.#served.path.checkHandles(this.#request);
+      checkHead(this.#served, this.#request);
       if (incoming.method !== 'POST') {
-        if (incoming.method === 'DELETE') checkNamesSession(this.#request);
-        if (this.#isListening()) checkStream(this.#served.control, this.#request);
         this.#on({ kind: 'bodiless' });
         return;
       }
-      if (!isPlainJson(incoming.headers)) throw unsupportedType(incoming.headers);
       const body = new RequestBody(incoming, {
         limit: server.limits.body,
         scanner: createBodyScanner(),
@@ -153,11 +102,6 @@ export class RequestHandling {
       });
       this.#on({ kind: 'body', body });
     });
-  }
-
-  /** What is known of the body in this phase. */
-  #scanned(): ScannedBody | null {
-    return 'body' in this.#phase ? scannedOf(this.#phase.body) : null;
   }
 
   readonly #on = (event: RequestEvent): void => {
@@ -215,7 +159,7 @@ export class RequestHandling {
         this.#finish(effect.body, effect.end);
         break;
       case 'record':
-        this.#record(effect.body, 'allowed', effect.outcome);
+        this.#record(effect.body, withoutResponse('allowed', effect.outcome));
         break;
       default:
         performOnBody(effect, this.#phase);
@@ -269,7 +213,7 @@ export class RequestHandling {
     outgoing.once('close', this.#freeMemory);
   }
 
-  async #preview({ body, scanned }: KnownBody & { readonly kind: 'previewed' }): Promise<void> {
+  async #preview({ body, scanned }: Previewed): Promise<void> {
     const { principal, server, incoming, outgoing } = this.#request;
     body.pause();
     this.#check(scanned, false);
@@ -307,37 +251,10 @@ export class RequestHandling {
 
   /** @param isWhole whether nothing more of the body arrives */
   #check(scanned: ScannedBody, isWhole = true): void {
-    checkHeaderAgreement(scanned, this.#request.incoming.headers);
-    checkProtocolVersion(scanned, this.#request.incoming.headers);
-    if (isWhole) checkRequestFields(scanned, this.#request.incoming.headers);
-    this.#refuseMethods(scanned);
+    checkFields(this.#served, this.#request, scanned, this.#identifiers, isWhole);
     this.#served.control.checkRules(this.#request, scanned);
-    if (!this.#isCounted) this.#count(scanned);
-  }
-
-  /** @throws MessageError for a method that the revision of a request, or the server, does not have */
-  #refuseMethods({ messages }: ScannedBody): void {
-    const { server, path } = this.#served;
-    for (const message of messages) {
-      const { method, protocolVersion, id } = message;
-      if (protocolVersion !== STATELESS) refuseTaskList(server, method, id);
-      else if (
-        REMOVED.has(method) ||
-        (isTaskMethod(method) && !path.offersTasks() && !this.#identifiers.knowsTask(message))
-      )
-        throw new MessageError('methodNotFound', notInStateless(method), { status: 404, id });
-    }
-  }
-
-  #count({ messages }: ScannedBody): void {
+    if (!this.#isCounted) countCalls(this.#served, this.#request.owner, scanned);
     this.#isCounted = true;
-    if (this.#served.rate === null) return;
-    for (const { tool } of messages) if (tool !== null) countCall(this.#served, this.#request.owner, tool);
-  }
-
-  /** Whether it opens or resumes a stream of messages that belong to no request. */
-  #isListening(): boolean {
-    return this.#request.incoming.method === 'GET' && !this.#served.path.resumesResponse(this.#request);
   }
 
   #authorize(body: KnownBody & { readonly kind: 'none' | 'whole' }): void {
@@ -345,7 +262,7 @@ export class RequestHandling {
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
       const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
       const decided = body.kind === 'whole' ? { ...body.scanned, bytes: body.bytes } : STREAM;
-      const isDecided = body.kind === 'whole' || this.#isListening();
+      const isDecided = body.kind === 'whole' || isListening(this.#served, this.#request);
       const checked = isDecided ? this.#served.control.decide(this.#request, decided, credential) : null;
       this.#then(checked, (call) => {
         if (call === null || body.kind === 'none') allow();
@@ -387,7 +304,7 @@ export class RequestHandling {
     const span = scanned === null ? null : startBackendSpan(this.#request, scanned);
     const body =
       known.kind === 'whole' ? tracedBody(known, span) : known.kind === 'streamed' ? known.upload : null;
-    const [name, edit] = [this.#name(known), this.#editOf(scanned, credential)];
+    const [name, edit] = [this.#name(scanned), this.#editOf(scanned, credential)];
     const forwarding = { credential, body, scanned, name, edit, expected: this.#expected };
     const forward = () => this.#served.path.forward(this.#request, forwarding);
     this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
@@ -398,15 +315,15 @@ export class RequestHandling {
     forwarded.then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
   }
 
+  /** More of the body may be known later. */
   readonly #expected = (): ExpectedResponses => {
-    const known = this.#scanned();
-    return known === null ? NO_RESPONSES : expectedResponses(known);
+    const scanned = 'body' in this.#phase ? scannedOf(this.#phase.body) : null;
+    return scanned === null ? NO_RESPONSES : expectedResponses(scanned);
   };
 
-  #name(known: KnownBody): string | null {
+  #name(scanned: ScannedBody | null): string | null {
     const name = this.#request.incoming.headers['mcp-name'];
     if (typeof name !== 'string') return null;
-    const scanned = scannedOf(known);
     return scanned === null ? name : this.#identifiers.openName(name, scanned);
   }
 
@@ -429,15 +346,7 @@ export class RequestHandling {
     const decision = this.#respondError(known, error);
     // Without a free slot, it was not sent.
     if (this.#request.outgoing.statusCode !== 429) this.#approved?.reportUnknownOutcome();
-    if (error instanceof ApprovalRequired)
-      this.#record(known, 'approval_required', 'refused', NO_RESPONSE, error.because);
-    else if (error instanceof UserActionRequired) this.#record(known, 'allowed', 'connection_required');
-    // A failure to serve a request is not a refusal.
-    else if (this.#request.outgoing.statusCode >= 500) this.#record(known, 'allowed', 'unavailable');
-    else {
-      const own = error instanceof MessageError ? error.decision : 'invalid';
-      this.#record(known, decision ?? own, 'refused', NO_RESPONSE, becauseOf(error));
-    }
+    this.#record(known, refusalOf(error, decision, this.#request.outgoing.statusCode));
   }
 
   #finish(known: KnownBody, end: ExchangeSummary): void {
@@ -451,7 +360,8 @@ export class RequestHandling {
     const outcome = end.kind === 'failed' ? end.outcome : end.kind;
     if (this.#approved !== null && !isKnown(outcome, this.#request.outgoing))
       this.#approved.reportUnknownOutcome();
-    this.#record(known, 'allowed', outcome, end);
+    const { backendMs, responseBytes } = end;
+    this.#record(known, { decision: 'allowed', because: null, outcome, backendMs, responseBytes });
   }
 
   #respondError(known: KnownBody, error: unknown): CallDecision | null {
@@ -462,40 +372,15 @@ export class RequestHandling {
     return this.#services.respondError(this.#request, response, id);
   }
 
-  #record(
-    known: KnownBody,
-    decision: CallDecision,
-    outcome: CallOutcome,
-    { backendMs, responseBytes }: Pick<ExchangeSummary, 'backendMs' | 'responseBytes'> = NO_RESPONSE,
-    because: Explanation | null = null,
-  ): void {
-    const { outgoing, incoming } = this.#request;
-    const status = outgoing.headersSent ? outgoing.statusCode : null;
+  #record(known: KnownBody, end: RecordedEnd): void {
     // What is refused before its body is read has no span yet.
     this.#span ??= startRequestSpan(this.#request);
-    const requestBytes = lengthOf(known);
-    const common = {
-      request: this.#request,
-      decision,
-      because,
-      outcome,
-      approvals: this.#approved?.ids ?? NO_APPROVALS,
-      status,
-      backendMs,
-      requestBytes,
-      responseBytes,
-      traceId: this.#span?.traceId ?? null,
-    };
-    if (this.#span !== null) endCallSpan(this.#span, decision, outcome, status);
     const { audit } = this.#services;
-    const messages = scannedOf(known)?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
-    for (const message of messages) {
-      const { method, tool, prompt, resource } = message;
-      const target = tool ?? prompt ?? resource;
-      audit.record({ ...common, method, target, arguments: argumentsOf(known, message) });
-    }
-    if (messages.length === 0)
-      audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });
+    recordRequest(audit, this.#request, known, {
+      ...end,
+      approvals: this.#approved?.ids ?? [],
+      span: this.#span,
+    });
   }
 }
 
@@ -515,10 +400,6 @@ async function inBackendSpan(span: Span, forward: () => Promise<ExchangeSummary>
   }
 }
 
-function becauseOf(error: unknown): Explanation | null {
-  return error instanceof MessageError || error instanceof PolicyError ? error.because : null;
-}
-
 /** The rules of a call that needs an approval have the whole body, unless they have changed since it began to arrive. */
 function refuseUnapproved(call: UnapprovedCall | null): void {
   if (call !== null) throw unavailable('The rules have changed. Try again.', 1);
@@ -529,7 +410,6 @@ function isKnown(outcome: CallOutcome, outgoing: ServerResponse): boolean {
   return KNOWN_OUTCOMES.has(outcome) && outgoing.writableEnded && !sentIn(outgoing).hasFailed;
 }
 
-const NO_APPROVALS: readonly string[] = [];
 /** Outcomes of a call that the backend has answered, or has refused to execute. */
 const KNOWN_OUTCOMES: ReadonlySet<CallOutcome> = new Set([
   'answered',
@@ -538,7 +418,6 @@ const KNOWN_OUTCOMES: ReadonlySet<CallOutcome> = new Set([
   'connection_required',
 ]);
 const NOTHING = (): void => undefined;
-const NO_RESPONSE = { backendMs: 0, responseBytes: 0 };
 
 function performOnBody(
   effect: RequestEffect & { readonly do: 'resumeBody' | 'stopBody' | 'stopUpload' | 'cancelUpload' },
@@ -551,24 +430,4 @@ function performOnBody(
   effect.body.body.stop();
   if (effect.do === 'stopUpload') effect.body.upload.stop();
   else effect.body.upload.cancel();
-}
-
-function scannedOf(known: KnownBody): ScannedBody | null {
-  return known.kind === 'none' || known.kind === 'arriving' ? null : known.scanned;
-}
-
-/** Whether it is a call that the backend may have got as a whole. */
-function isWholeCall(known: KnownBody): boolean {
-  if (known.kind === 'streamed' && !known.upload.isComplete) return false;
-  return scannedOf(known)?.messages.some(({ tool }) => tool !== null) === true;
-}
-
-function lengthOf(known: KnownBody): number {
-  if (known.kind === 'none') return 0;
-  return known.kind === 'whole' ? known.bytes.length : known.body.length;
-}
-
-function argumentsOf(known: KnownBody, { arguments: range }: ScannedMessage): Uint8Array | string | null {
-  if (known.kind === 'streamed') return known.upload.argumentsHash;
-  return known.kind === 'whole' && range !== null ? known.bytes.subarray(range.start, range.end) : null;
 }

@@ -22,43 +22,11 @@ import type { BackendCredential } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { BodyEvent, RequestBody } from './http/request-body.ts';
 import type { StreamedBody, UploadEvent } from './http/streamed-body.ts';
+import type { Arriving, KnownBody, Previewed, Streamed, Whole } from './known-body.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { UserActionRequired } from './messages/user-action.ts';
 import type { UserActionRetry } from './user-action-retries.ts';
-
-interface Arriving {
-  readonly kind: 'arriving';
-  readonly body: RequestBody;
-}
-
-interface Previewed {
-  readonly kind: 'previewed';
-  readonly body: RequestBody;
-  /** The part of the body that has been scanned. */
-  readonly scanned: ScannedBody;
-}
-
-export interface Streamed {
-  readonly kind: 'streamed';
-  readonly body: RequestBody;
-  readonly scanned: ScannedBody;
-  readonly upload: StreamedBody;
-}
-
-export interface Whole {
-  readonly kind: 'whole';
-  readonly scanned: ScannedBody;
-  /** As the client sent it. */
-  readonly bytes: Buffer;
-  /** As sent to the backend. */
-  readonly sent: Buffer;
-  /** `null`: it is not sent again after its client was asked for an action of its user. */
-  readonly retry: UserActionRetry | null;
-}
-
-/** The body of a request, as far as it has been scanned. */
-export type KnownBody = { readonly kind: 'none' } | Arriving | Previewed | Streamed | Whole;
 
 export type RequestPhase =
   | { readonly kind: 'created'; readonly body: KnownBody & { readonly kind: 'none' } }

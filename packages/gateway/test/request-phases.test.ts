@@ -4,15 +4,10 @@ import { ConnectionRequired, noCredential } from '../src/credentials/credential-
 import type { ExchangeSummary } from '../src/http/exchange.ts';
 import type { RequestBody } from '../src/http/request-body.ts';
 import type { StreamedBody } from '../src/http/streamed-body.ts';
+import type { Streamed, Whole } from '../src/known-body.ts';
 import { MessageError } from '../src/messages/message-error.ts';
 import type { ScannedBody } from '../src/messages/scanned-message.ts';
-import {
-  nextRequest,
-  type RequestEvent,
-  type RequestPhase,
-  type Streamed,
-  type Whole,
-} from '../src/request-phases.ts';
+import { nextRequest, type RequestEvent, type RequestPhase } from '../src/request-phases.ts';
 
 const body = {} as RequestBody;
 const upload = {} as StreamedBody;

@@ -12,6 +12,7 @@ import {
   SLOT_SHARE,
   VALUE_MEMORY,
 } from '../limits.ts';
+import type { ScannedBody } from '../messages/scanned-message.ts';
 import { type Owner, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { tooManyCalls, unavailable } from './error-response.ts';
@@ -117,6 +118,16 @@ export function countCall(
 ): void {
   const wait = rate?.take(`${issuer} ${subject}`, tool.slice(0, MAX_TOOL_NAME), performance.now()) ?? 0;
   if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
+}
+
+/** Counts the calls of tools in a body. The parameters are those of `countCall`. @throws GatewayError 429 */
+export function countCalls(
+  served: Parameters<typeof countCall>[0],
+  owner: Owner,
+  { messages }: ScannedBody,
+): void {
+  if (served.rate === null) return;
+  for (const { tool } of messages) if (tool !== null) countCall(served, owner, tool);
 }
 
 interface Bucket {
