@@ -134,6 +134,8 @@ describe('the scope of a long message', () => {
         report: (event) => (received += event.kind === 'bytes' ? event.bytes.toString() : ''),
         pause: () => undefined,
         resume: () => undefined,
+        sealEventId: (id) => id,
+        toolsChanged: () => undefined,
       },
     });
     const written = isStream ? `id: 7\ndata: ${text}\n\n: end\n\n` : text;

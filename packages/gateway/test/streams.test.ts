@@ -5,7 +5,6 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
 import { EditedBody, type EditedBodyListener } from '../src/http/edited-body.ts';
-import { EventIdFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE } from './support/client.ts';
@@ -30,7 +29,12 @@ async function behind(
   return { backend, gateway };
 }
 
-const NO_PAUSES = { pause: () => undefined, resume: () => undefined };
+const NO_PAUSES = {
+  pause: () => undefined,
+  resume: () => undefined,
+  sealEventId: (id: string) => `<${id}>`,
+  toolsChanged: () => undefined,
+};
 
 const STREAM = { 'content-type': 'text/event-stream' };
 
@@ -210,6 +214,8 @@ it('a backend waits while an event is edited, and until the last one of its chun
       report: ({ kind }) => void log.push(kind),
       pause: () => void log.push('pause'),
       resume: () => void log.push('resume'),
+      sealEventId: (id) => id,
+      toolsChanged: () => undefined,
     },
   });
   body.write(Buffer.from(': a comment\n\n'));
@@ -329,25 +335,47 @@ it('a document with a byte order mark is edited, as clients ignore it', async ()
   expect(await messagesIn('\ufeff{"taskId":1}', false)).toEqual([{ taskId: 1 }]);
 });
 
-it('ids of events are replaced wherever their bytes are divided, and nothing else is', () => {
-  const text =
-    'id: 1\ndata: id: x\n\nid\r\nid:2\r\nidx: 3\n id: 4\n\rid: 5\rdata: {"id":6}\nid: \nretry: 1\nid:7é\n\ni';
-  const expected = text
-    .replace('id: 1', 'id: <1>')
-    .replace('id:2', 'id: <2>')
-    .replace('id: 5', 'id: <5>')
-    .replace('id:7é', 'id: <7é>')
-    .replace(/i$/, '');
-  const bytes = Buffer.from(text);
-  for (let size = 1; size <= bytes.length; size += 1) {
-    const parts: Buffer[] = [];
-    const sink = { write: (part: Buffer) => void parts.push(part), end: () => undefined };
-    const listener = { sealEventId: (id: string) => `<${id}>`, toolsChanged: () => undefined };
-    const filter = new EventIdFilter(listener, sink);
-    for (let at = 0; at < bytes.length; at += size) filter.write(bytes.subarray(at, at + size));
-    expect(Buffer.concat(parts).toString()).toBe(expected);
-  }
-});
+it.each([
+  [
+    'in whole events',
+    1000,
+    '\uFEFFid: 1\ndata: {}\nid: x\n\nid\r\nid:2\r\nidx: 3\n id: 4\n\rid: 5\rdata: {"id":6}\nid: \nretry: 1\nid:7é\n\ni',
+  ],
+  [
+    'in long events',
+    20,
+    `\uFEFFid: 1\ndata: {"a":"${'x'.repeat(30)}"}\nid: x\n\nid:2\ndata: "id: 5"\r\nid:7é\n\ni`,
+  ],
+])(
+  'ids of events are replaced wherever their bytes are divided, and nothing else is: %s',
+  (_what, limit, text) => {
+    const expected = text
+      .replace('\uFEFFid: 1', 'id: <1>')
+      .replace('id: x', 'id: <x>')
+      .replace('id:2', 'id: <2>')
+      .replace('\rid: 5', '\rid: <5>')
+      .replace('id:7é', 'id: <7é>')
+      .replace(/i$/, '');
+    const bytes = Buffer.from(text);
+    for (let size = 1; size <= bytes.length; size += 1) {
+      let received = '';
+      const body = new EditedBody({
+        ...{ name: 'Files', isStream: true, limit },
+        edit: { apply: (message) => message, mayPassLong: () => true, mayBeCached: false },
+        expected: () => NO_RESPONSES,
+        listener: {
+          ...NO_PAUSES,
+          report: (event) => {
+            if (event.kind === 'bytes') received += event.bytes.toString('latin1');
+          },
+        },
+      });
+      for (let at = 0; at < bytes.length; at += size) body.write(bytes.subarray(at, at + size));
+      body.end();
+      expect(Buffer.from(received, 'latin1').toString()).toBe(expected);
+    }
+  },
+);
 
 it.each(['', 'data: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'])(
   'a flood of empty events passes in time, with %j among them',

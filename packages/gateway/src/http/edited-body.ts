@@ -4,6 +4,7 @@ import { parseExactly } from '@portcullis/http';
 import { EVENT_BEGINNING } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import {
+  BYTE_ORDER_MARK,
   checkResponses,
   createLongWatch,
   type ExpectedResponses,
@@ -12,8 +13,10 @@ import {
   mayHoldResponse,
   mayHoldScope,
   mayHoldUpdate,
+  startsWithMark,
 } from '../messages/check-responses.ts';
 import { badGateway } from './error-response.ts';
+import { isLineEnd, rewriteIds } from './event-ids.ts';
 import { createLongMessage, type LongMessage } from './long-message.ts';
 
 /** Changes the messages of a response. */
@@ -48,7 +51,13 @@ export interface EditedBodyListener {
   pause(): void;
   /** Nothing is being edited any more. */
   resume(): void;
+  /** @returns the id of an event that the client sees */
+  sealEventId(id: string): string;
+  /** The stream announces that the list of tools has changed. */
+  toolsChanged(): void;
 }
+
+const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 
 const ENDED: EditedEvent = { kind: 'ended' };
 
@@ -89,6 +98,9 @@ export class EditedBody implements ByteSink {
   #isPaused = false;
   /** The rest of a message that was too long to edit; `null`: there is none. */
   #long: LongMessage | null = null;
+  #isFirst = true;
+  /** Whether what follows begins a line of the stream. */
+  #isLineStart = true;
 
   constructor(options: EditedBodyOptions) {
     this.#options = options;
@@ -96,15 +108,20 @@ export class EditedBody implements ByteSink {
 
   write(chunk: Buffer): void {
     const { isStream, limit } = this.#options;
-    if (isStream) this.#takeEvents(this.#endBufferedEvent(chunk));
-    else this.#buffered.add(chunk);
-    if (this.#buffered.length > (this.#long === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
+    try {
+      if (isStream) this.#takeEvents(this.#endBufferedEvent(chunk));
+      else this.#buffered.add(chunk);
+      if (this.#buffered.length > (this.#long === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   end(): void {
-    const rest = this.#buffered.bytes;
+    const { isStream } = this.#options;
+    const rest = isStream ? this.#rewrite(this.#buffered.bytes)[0] : this.#buffered.bytes;
     this.#hasEnded = true;
-    if (this.#options.isStream || this.#long !== null) this.#send(rest);
+    if (isStream || this.#long !== null) this.#send(rest);
     else this.#run(() => this.#sendDocument(rest));
     this.#run(() => this.#options.listener.report(ENDED));
   }
@@ -177,31 +194,45 @@ export class EditedBody implements ByteSink {
     const end = divided === 0 ? firstEventEnd(chunk) : divided - last.length;
     buffered.add(end === 0 ? chunk : chunk.subarray(0, end));
     if (end === 0) return null;
-    this.#takeEvent(buffered.bytes);
+    this.#takeEvent(this.#rewrite(buffered.bytes)[0]);
     buffered.drop(buffered.length);
     return chunk.subarray(end);
   }
 
   #takeEvents(bytes: Buffer | null): void {
     if (bytes === null) return;
-    let [sent, last] = [0, 0];
-    // Unedited events are written together, however short they are.
-    const { edit } = this.#options;
-    if (!mayMatter(bytes, edit)) last = lastEventEnd(bytes);
-    else
-      for (const end of eventEnds(bytes)) {
-        const event = bytes.subarray(last, end);
-        if (mayMatter(event, edit)) {
-          this.#pass(bytes.subarray(sent, last));
-          this.#takeEvent(event);
-          sent = end;
-        }
-        last = end;
-      }
-    this.#pass(bytes.subarray(sent, last));
-    this.#buffered.add(bytes.subarray(last));
+    const end = lastEventEnd(bytes);
+    if (end > 0) this.#takeComplete(this.#rewrite(bytes.subarray(0, end))[0]);
+    this.#buffered.add(bytes.subarray(end));
     // Not with the rest of its chunk.
-    if (last > 0) this.#buffered.drop(0);
+    if (end > 0) this.#buffered.drop(0);
+  }
+
+  /** Unedited events are written together, however short they are. */
+  #takeComplete(events: Buffer): void {
+    const { edit } = this.#options;
+    let [sent, last] = [0, 0];
+    for (const end of mayMatter(events, edit) ? eventEnds(events) : []) {
+      const event = events.subarray(last, end);
+      if (mayMatter(event, edit)) {
+        this.#pass(events.subarray(sent, last));
+        this.#takeEvent(event);
+        sent = end;
+      }
+      last = end;
+    }
+    this.#pass(events.subarray(sent));
+  }
+
+  /** Seals the ids of events. @returns the bytes to send, and the rest, which is the beginning of an id */
+  #rewrite(bytes: Buffer): readonly [rewritten: Buffer, rest: Buffer] {
+    const { listener } = this.#options;
+    const given = this.#isFirst && startsWithMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+    if (given.includes(TOOLS_CHANGED)) listener.toolsChanged();
+    const result = rewriteIds(given, this.#isLineStart, (id) => listener.sealEventId(id));
+    this.#isFirst = false;
+    this.#isLineStart = result[1].length > 0 || bytes.length === 0 || isLineEnd(bytes.at(-1));
+    return result;
   }
 
   #takeEvent(event: Buffer): void {
@@ -223,9 +254,10 @@ export class EditedBody implements ByteSink {
       const watch = createLongWatch(edit.mayPassLong, expected(), isStream);
       this.#long = createLongMessage(watch, isStream, edit.mayBeCached);
     }
-    const bytes = isStream ? this.#buffered.bytes.subarray(0, -EVENT_END_BEGUN) : this.#buffered.bytes;
-    this.#send(bytes, false);
-    this.#buffered.drop(bytes.length);
+    const { bytes } = this.#buffered;
+    const [sent, rest] = isStream ? this.#rewrite(bytes.subarray(0, -EVENT_END_BEGUN)) : [bytes, NOTHING];
+    this.#send(sent, false);
+    this.#buffered.drop(isStream ? bytes.length - EVENT_END_BEGUN - rest.length : bytes.length);
   }
 }
 

@@ -181,7 +181,7 @@ function respond({ name }: SentMessage, head: ResponseHead): Transition {
   if (isCompressed(headers))
     return reject(`${name} compresses its responses although it was not asked to: switch that off there.`);
   const isStream = isStreamType(contentTypeOf(headers));
-  const isEdited = status < 300 && headers['content-length'] !== '0';
+  const isEdited = isStream || (status < 300 && headers['content-length'] !== '0');
   const pipe: ExchangeEffect = { do: 'pipe', isStream, isEdited };
   if (isEdited && !isStream) return [{ kind: 'buffering', head }, pipe];
   return [STREAMING, { do: 'writeHead', head, isEdited, length: null }, pipe];

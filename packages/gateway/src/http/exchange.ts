@@ -14,7 +14,6 @@ import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type BodyEdit, type ByteSink, EditedBody, type EditedBodyListener } from './edited-body.ts';
 import { endStreamAtShutdown, OutcomeUnknown, unavailable } from './error-response.ts';
-import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
   type ExchangeEffect,
   type ExchangeEnd,
@@ -84,7 +83,7 @@ function onStreamShutdown(this: ExchangedResponse): void {
   this[EXCHANGE]?.shutDown();
 }
 
-class Exchange implements BackendRequestListener, EventStreamListener, EditedBodyListener, ByteSink {
+class Exchange implements BackendRequestListener, EditedBodyListener, ByteSink {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
   /** `null` also once an event stream is open, which would retain it for hours. */
@@ -291,7 +290,6 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     }
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, onStreamShutdown);
-    this.#sink = new EventIdFilter(this, this.#sink);
     this.#session = null;
   }
 

@@ -164,9 +164,9 @@ const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
 
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+export const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-function startsWithMark(bytes: Buffer): boolean {
+export function startsWithMark(bytes: Buffer): boolean {
   return BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte);
 }
 
