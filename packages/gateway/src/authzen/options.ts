@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { checkMembers, endpointIssue, type MembersOf, scopeList } from '../servers/credential-options.ts';
 
 /** How this server authenticates itself to the decision point. */
-export type PointCredentials =
+type PointCredentials =
   | { readonly as: 'none' }
   | { readonly as: 'header'; readonly name: string; readonly value: string }
   | ApplicationCredentials;
