@@ -11,7 +11,7 @@ const EXHAUSTIVE = [
   'tests/pages/{every-page,every-page-in-german,by-keyboard}.test.ts',
   'tests/resilience/*.test.ts',
   'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser,login-methods.browser}.test.ts',
-  'tests/interop/{examples,expiry,status-lists,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up,step-up-authentication}.test.ts',
+  'tests/interop/{examples,expiry,remote-revocation,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up,step-up-authentication}.test.ts',
   'tests/interop/{admin,agents,backends,decision-points,frameworks,gateway,peers,scim}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'tests/performance/*.test.ts',

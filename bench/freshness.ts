@@ -1,8 +1,8 @@
 /**
- * Measures what freshness costs a remote guard and its authorization server: introspection of each token, polling a status
- * list, both or neither, by tokens in use, requests per second and live grants. `node --conditions=portcullis-source
- * bench/freshness.ts [live grants] [requests per second] [tokens in use]…`. Seconds are simulated and pass as soon as their
- * work is done; the result is CPU time per simulated second. The server is a separate process on a SQLite file, over loopback.
+ * Measures what freshness costs a remote guard and its authorization server: local verification, introspection of each token, or
+ * both, by tokens in use, requests per second and live grants. `node --conditions=portcullis-source bench/freshness.ts [live
+ * grants] [requests per second] [tokens in use]…`. Seconds are simulated and pass as soon as their work is done; the result is CPU
+ * time per simulated second. The server is a separate process on a SQLite file, over loopback.
  */
 import { fork } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
@@ -24,8 +24,8 @@ import {
 import { openStore } from '@portcullis/store';
 import { createAccessTokenFormat } from '../packages/authorization-server/src/keys/access-token-format.ts';
 import { loadKeyRing } from '../packages/authorization-server/src/keys/key-ring.ts';
+import { newIdentifier } from '../packages/authorization-server/src/secrets.ts';
 import { createServerContext } from '../packages/authorization-server/src/server.ts';
-import { newTokenId } from '../packages/authorization-server/src/status-lists/entries.ts';
 
 const RESOURCE = 'http://localhost:1/mcp';
 const START = Math.floor(Date.now() / 1000);
@@ -74,7 +74,6 @@ async function serve(grants: number, inUse: number): Promise<void> {
       { resource: RESOURCE, name: 'Notes', scopes: { read: 'Read' }, introspectionClients: ['guard'] },
     ],
     clients: [{ client_id: 'guard', client_secret: 'guard-secret', grant_types: ['client_credentials'] }],
-    statusLists: true,
     rateLimits: false,
     auditRetention: false,
     clock: () => now,
@@ -98,39 +97,22 @@ async function serve(grants: number, inUse: number): Promise<void> {
   process.send?.({ issuer, tokens });
 }
 
-interface Grant {
-  readonly id: string;
-  readonly entry: number;
-}
-
-/** Grants in use, spread evenly over all live grants, and one in a thousand that was revoked a minute ago. */
-function fill(file: string, grants: number, inUse: number): readonly Grant[] {
+/** Grants in use, spread evenly over all live grants, and one in a thousand that was revoked a minute ago. @returns those in use */
+function fill(file: string, grants: number, inUse: number): readonly string[] {
   const database = new DatabaseSync(file);
   database.exec('BEGIN');
-  database.exec(`INSERT INTO status_index_counter (one, allocated) VALUES (1, ${grants})`);
   const add =
     database.prepare(`INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, last_used_at, consent_digest, revoked_at)
     VALUES (?, 'app', 'user', '["read"]', '[]', ${START}, ${START + 100_000}, ${START}, '', ?)`);
-  const allocate = database.prepare(
-    `INSERT OR IGNORE INTO status_indexes (status_index, owner_kind, owner_id, allocated_at, expires_at) VALUES (?, 'grant', ?, ${START}, ${START + 100_000})`,
-  );
-  const held = Array.from({ length: inUse }, (_, at) => Math.floor((at * grants) / inUse));
-  const made = held.map((index) => ({ id: `grant_${index}`, entry: index * 8 }));
-  for (const { id, entry } of made) {
-    add.run(id, null);
-    allocate.run(entry / 8, id);
-  }
-  for (let at = 0; at < grants / 1000; at += 1) {
-    const index = at * 1000 + 1;
-    add.run(`grant_${index}`, START - 60);
-    allocate.run(index, `grant_${index}`);
-  }
+  const made = Array.from({ length: inUse }, (_, at) => `grant_${Math.floor((at * grants) / inUse)}`);
+  for (const id of made) add.run(id, null);
+  for (let at = 0; at < grants / 1000; at += 1) add.run(`revoked_${at}`, START - 60);
   database.exec('COMMIT');
   database.close();
   return made;
 }
 
-function claimsFor(issuer: string, { id, entry }: Grant) {
+function claimsFor(issuer: string, grantId: string) {
   return {
     iss: issuer,
     sub: 'user',
@@ -138,12 +120,9 @@ function claimsFor(issuer: string, { id, entry }: Grant) {
     client_id: 'app',
     exp: START + 10_000,
     iat: START,
-    jti: newTokenId(entry),
+    jti: newIdentifier('token'),
     scope: 'read',
-    grant_id: id,
-    status: {
-      status_list: { idx: entry % 2 ** 20, uri: `${issuer}/status-lists/${Math.floor(entry / 2 ** 20)}` },
-    },
+    grant_id: grantId,
   };
 }
 
@@ -185,7 +164,6 @@ const clock = () => now;
 
 const ways: Readonly<Record<string, (issuer: string) => TokenVerifier>> = {
   'on the spot': (issuer) => jwtVerifier({ issuer }),
-  'status list': (issuer) => jwtVerifier({ issuer, statusList: { clock } }),
   asking: askingOf,
   'confirmed by asking': (issuer) => confirmVerifier(jwtVerifier({ issuer }), askingOf(issuer)),
 };
@@ -227,7 +205,6 @@ async function measure(way: string, far: Far, rate: number): Promise<object> {
     'guard ms/s': round(each(here.cpu, hereAfter.cpu) / 1000),
     'server ms/s': round(each(there.cpu, thereAfter.cpu) / 1000),
     'network KB/s': round(each(there.network, thereAfter.network) / 1000),
-    'buffers here MB': round(process.memoryUsage().arrayBuffers / 1e6),
     refused,
   };
 }

@@ -341,8 +341,8 @@ async function measureOperation(deployment: Deployment): Promise<void> {
   await time('1,000 clients', () => store.listClients('client_0', 1000));
   await time('grants of an account', () => store.listGrants(account, now, null, 50));
   await time('unused clients by network', () => store.countUnusedClientsByNetwork());
-  const revoked = await time('revoked access of an hour', () => store.listRevokedAccess(now - 3600, now));
-  console.log(`revoked access: ${revoked.allocations.length} status indexes`);
+  const revoked = await time('revoked grants of an hour', () => store.listRevokedGrants(now - 3600));
+  console.log(`revoked grants: ${revoked.length}`);
   await time('provider tokens of revoked grants', () =>
     store.endProviderTokensOfRevokedGrants(now - 600, now),
   );

@@ -104,18 +104,6 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     setting: 'identityProviders',
   },
   '/jwks': { purpose: 'public signing keys', standard: 'RFC 7517', answers: 'the key set' },
-  '/status-lists': {
-    purpose: 'lists the status lists',
-    standard: 'draft-ietf-oauth-status-list',
-    answers: '`status_lists`',
-    setting: 'statusLists',
-  },
-  '/status-lists/*': {
-    purpose: 'one signed status list',
-    standard: 'draft-ietf-oauth-status-list',
-    answers: '`application/statuslist+jwt`',
-    setting: 'statusLists',
-  },
 };
 
 /** What browsers open. */
@@ -187,7 +175,6 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
     approvals: true,
     sendsMail: true,
     signInLinks: true,
-    statusLists: true,
   });
   for (const { method, path } of server.routes) {
     const crossOrigin = await isCrossOrigin(server, method, path);

@@ -28,7 +28,6 @@ const server = await createAuthorizationServer({
   masterKey: MASTER_KEY,
   resources: RESOURCES,
   clients: CLIENTS,
-  statusLists: more.includes('lists'),
   ...(organization !== undefined && {
     assertionIssuers: [{ issuer: organization, use: 'id-jag', clients: ['agent'] }],
   }),

@@ -24,7 +24,7 @@ const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
 /**
  * @param patience seconds that it waits for its store
- * @param more `lists`: it publishes the status of its tokens; `skew=3600`: its clock is an hour ahead; `organization=http://…`: it
+ * @param more `skew=3600`: its clock is an hour ahead; `organization=http://…`: it
  * accepts the ID-JAGs of that issuer; `provisioning`: an identity provider synchronizes users by SCIM
  */
 export async function startProcess(
@@ -32,7 +32,6 @@ export async function startProcess(
   atEnd: AtEnd,
   patience = 5,
   ...more: readonly (
-    | 'lists'
     | 'provisioning'
     | 'provisioning-unlimited'
     | `skew=${number}`

@@ -41,7 +41,6 @@ const ENDPOINTS = {
   '/revoke': 'revocation_endpoint',
   '/introspect': 'introspection_endpoint',
   '/jwks': 'jwks_uri',
-  '/status-lists': 'status_list_aggregation_endpoint',
 } as const;
 
 const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {

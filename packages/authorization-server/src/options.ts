@@ -40,7 +40,6 @@ import {
   resourceOptions,
   validateResources,
 } from './resources/options.ts';
-import { statusListOptions } from './status-lists/options.ts';
 import type { ApprovalStore } from './store/approvals.ts';
 import type { AuditStore } from './store/audit.ts';
 import { checkCapabilities, readCapabilities } from './store/capabilities.ts';
@@ -52,7 +51,6 @@ import type { ManagedGrantStore } from './store/managed-grants.ts';
 import type { MfaStore } from './store/mfa.ts';
 import type { PersonalAccessTokenStore } from './store/personal-access-tokens.ts';
 import type { RegistrationStore } from './store/registration.ts';
-import type { StatusListStore } from './store/status-lists.ts';
 import type { UserStore } from './store/users.ts';
 import { tokenOptions } from './token/options.ts';
 import { type Brand, brandOptions, createBrand } from './ui/brand.ts';
@@ -87,7 +85,6 @@ export const optionDefinitions = {
   ...userOptions,
   ...lifetimeOptions,
   ...keyOptions,
-  ...statusListOptions,
   ...tokenOptions,
   ...personalAccessTokenOptions,
   ...deviceOptions,
@@ -115,8 +112,7 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
   (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
   (S extends UserStore & FederationStore & ManagedGrantStore ? unknown : WithoutAssertedUsers) &
-  (S extends DeviceAuthorizationStore ? unknown : { readonly deviceAuthorization?: false }) &
-  (S extends StatusListStore ? unknown : { readonly statusLists?: false });
+  (S extends DeviceAuthorizationStore ? unknown : { readonly deviceAuthorization?: false });
 
 interface WithoutUsers {
   readonly localAccounts: false;
@@ -157,7 +153,6 @@ type SwitchName = keyof (typeof approvalOptions &
   typeof dpopOptions &
   typeof mailOptions &
   typeof personalAccessTokenOptions &
-  typeof statusListOptions &
   typeof tokenOptions &
   typeof userOptions);
 
@@ -217,12 +212,6 @@ type RuledOptions = Omit<
 /** Checks the rules between options. What could not be read is left out. */
 export function applyRules(options: RuledOptions, report: OptionReport, servesUsers = true) {
   const { lifetimes } = options;
-  if (options.statusLists && lifetimes.accessToken > MAX_STATUS_SECONDS) {
-    report.add(
-      ['statusLists'],
-      `must be false with lifetimes.accessToken above ${MAX_STATUS_SECONDS} seconds: statuses are kept for a day`,
-    );
-  }
   const redirects = createRedirectPolicy(options.privateUseSchemes, options.issuer);
   const definitions = options.resources ?? [];
   const resources = validateResources(definitions, report);
@@ -259,6 +248,3 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
 function namedHosts(documents: RuledOptions['metadataDocuments']): readonly string[] {
   return typeof documents === 'boolean' ? [] : (documents.hosts ?? []);
 }
-
-/** A status is kept for a day after its token expired. */
-const MAX_STATUS_SECONDS = 43_200;

@@ -10,7 +10,6 @@ import type { RefreshTokens } from './token/refresh-token-family.ts';
 /**
  * Revoking a refresh token revokes its grant with all access tokens; revoking an access token affects only that token. The response
  * for unknown and expired tokens is the same. `token_type_hint` is not needed: the two kinds of tokens differ in form.
- * @param onTokenRevoked called with the id of an access token that was revoked by itself
  * @see RFC 7009 §2
  */
 export function createRevocation(
@@ -18,7 +17,6 @@ export function createRevocation(
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   refreshTokens: RefreshTokens,
-  onTokenRevoked: ((tokenId: string) => void) | null,
 ): Route {
   const isHttps = issuer.startsWith('https:');
   return {
@@ -48,9 +46,7 @@ export function createRevocation(
     const claims = read(token);
     if (claims === null || claims.exp <= clock()) return;
     checkOwner(claims.client_id, clientId);
-    const isNew = await store.revokeAccessToken(claims.jti, claims.exp);
-    onTokenRevoked?.(claims.jti);
-    if (!isNew) return;
+    if (!(await store.revokeAccessToken(claims.jti, claims.exp))) return;
     events({
       type: 'token.revoked',
       clientId,

@@ -64,7 +64,6 @@ import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
-import { createStatusListFeature, type StatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
@@ -200,7 +199,6 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);
   const context: ServerContext<ServerOptions> = { ...initial, events };
   const keys = await loadKeyRing(context);
-  const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createUpstream(context, revocationTrigger);
   const { federation, connectedAccounts } = upstream;
   const approvals = await loadApprovals(context, async () => auditLog?.flush());
@@ -208,9 +206,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const mail = await loadMail(context, findClient);
   const { providerTokens } = federation;
-  const services = createGrantServices(context, keys, correlation, statusLists, providerTokens);
+  const services = createGrantServices(context, keys, correlation, providerTokens);
   const { accessTokens, refreshTokens, isLive } = services;
-  const recordRevokedToken = statusLists?.recordRevokedToken ?? null;
   const readPersonalAccessToken = context.options.personalAccessTokens
     ? createReadPersonalAccessToken(context)
     : null;
@@ -237,10 +234,9 @@ export async function createAuthorizationServer<S extends CoreStore>(
       : []),
     ...clients.routes,
     ...providerReports.routes,
-    createRevocation(context, accessTokens, authenticate, refreshTokens, recordRevokedToken),
+    createRevocation(context, accessTokens, authenticate, refreshTokens),
     createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens, readPersonalAccessToken),
     createJwksEndpoint(keys),
-    ...(statusLists?.routes ?? []),
   ];
   const routes = [...served, ...createMetadata(context, served)];
   const router = createRouter(routes, events, issuer.startsWith('https:'));
@@ -407,7 +403,6 @@ function createGrantServices(
   context: ServerContext<ServerOptions>,
   keys: KeyRing,
   correlation: EventCorrelation,
-  statusLists: StatusListFeature | null,
   providerTokens: ProviderTokens,
 ): GrantServices {
   const accessTokens = createAccessTokenFormat(keys, context.options);
@@ -420,10 +415,7 @@ function createGrantServices(
     accessTokens,
     isLive,
     providerTokens,
-    issueAccessToken: limitByProviderTokens(
-      createIssueAccessToken(context, accessTokens, statusLists?.assignStatus ?? null),
-      providerTokens,
-    ),
+    issueAccessToken: limitByProviderTokens(createIssueAccessToken(context, accessTokens), providerTokens),
     refreshTokens: createRefreshTokens(context),
     getProviderToken: createGetProviderToken(context, isLive, providerTokens),
   };

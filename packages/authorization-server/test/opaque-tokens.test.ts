@@ -159,14 +159,6 @@ describe('a resource with opaque tokens', () => {
     expect(await introspect(t, token)).toMatchObject({ active: true, sub: 'user_ada', client_id: 'web' });
   });
 
-  it('opaque tokens have no status list entry', async () => {
-    const t = await startServer({ resources: opaqueNotes, statusLists: true });
-    const { body } = await t.signIn();
-    expect(await introspect(t, body['access_token'])).not.toHaveProperty('status');
-    const files = await t.signIn({ resources: [FILES], scopes: ['files:read'] });
-    expect(claimsOf(files.body['access_token'])).toHaveProperty('status');
-  });
-
   it('startup rejects opaque tokens without introspectionClients', async () => {
     const alone = RESOURCES.map(({ introspectionClients: _none, ...one }) => ({
       ...one,

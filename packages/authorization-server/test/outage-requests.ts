@@ -1,7 +1,5 @@
 /** Requests for every route of a server, prepared before an outage and sent during it. */
-import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol, type Passkey } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
@@ -296,16 +294,4 @@ export async function prepareOwnPages(desk: RequestCapture): Promise<void> {
   await prepareCallbacks(desk);
   await preparePrograms(desk);
   await prepareHome(desk, passkey);
-}
-
-/** Requests for status lists, and for a token that gets its first entry. */
-export async function prepareStatusLists({ scene, keep, newVisitor }: RequestCapture): Promise<void> {
-  const visitor = newVisitor();
-  await visitor.submit(await visitor.signIn(requestOf()), { decision: 'allow' });
-  keep(`GET ${STATUS_LISTS_PATH}`, 'reading', 200, STATUS_LISTS_PATH);
-  keep(`GET ${STATUS_LISTS_PATH}/*`, 'reading', 200, `${STATUS_LISTS_PATH}/0`);
-  const headers = { authorization: `Basic ${btoa('nightly:nightly-secret')}` };
-  const machine = { ...post({ grant_type: 'client_credentials' }), headers };
-  keep('POST /token', 'writing', 200, '/token', machine);
-  expect(scene.server.owns(STATUS_LISTS_PATH)).toBe(true);
 }

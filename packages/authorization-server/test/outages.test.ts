@@ -7,15 +7,8 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startServer as startPostgres } from '../../../tests/support/postgres.ts';
-import type { AuthorizationServerOptions } from '../src/index.ts';
 import { plain, startProvider } from './federation-scene.ts';
-import {
-  type Prepared,
-  prepareOwnPages,
-  prepareStatusLists,
-  type RequestCapture,
-  setDesk,
-} from './outage-requests.ts';
+import { type Prepared, prepareOwnPages, setDesk } from './outage-requests.ts';
 import { ISSUER } from './server-under-test.ts';
 
 /** A store that can be made unavailable and available again. */
@@ -60,57 +53,32 @@ const locked: Away = {
   },
 };
 
-interface Kind {
-  readonly kind: string;
-  options(): Promise<Partial<AuthorizationServerOptions>>;
-  readonly prepare: (desk: RequestCapture) => Promise<void>;
-  /** The routes that must be requested. */
-  asked(routes: readonly string[]): readonly string[];
-}
-
-const ownPages: Kind = {
-  kind: 'with its own pages',
-  options: async () => ({ identityProviders: [plain(await startProvider(startGithub, 'hub'))] }),
-  prepare: prepareOwnPages,
-  asked: (routes) => routes,
-};
-
-const statusShown: Kind = {
-  kind: 'with status lists',
-  options: async () => ({ statusLists: true }),
-  prepare: prepareStatusLists,
-  asked: (routes) => routes.filter((route) => route.includes('/status-lists') || route === 'POST /token'),
-};
-
 describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
-  it.each([ownPages, statusShown])(
-    '[AS-REVOKE-64] T139: every route of a server $kind answers 503 with Retry-After, and works afterwards',
-    async (kind) => {
-      const { location, begin, end } = await prepare();
-      // Short where each query waits for a lock, and long where connections must be re-established.
-      const store = await openStore(location, { busyTimeout: stillReads ? 0.3 : 5 });
-      const desk = await setDesk(store, await kind.options());
-      await kind.prepare(desk);
-      const { scene, prepared } = desk;
-      const routes = scene.server.routes.map(({ method, path }) => `${method} ${path}`);
-      expect([...new Set(prepared.map(({ route }) => route))].toSorted()).toEqual(
-        [...kind.asked(routes)].toSorted(),
-      );
-      const ask = async ({ request, well, route, takes }: Prepared) => {
-        const response = await scene.server.handle(request.clone(), { address: '203.0.113.1' });
-        return { route, takes, well, ...(await describeAnswer(response)) };
-      };
+  it('[AS-REVOKE-64] T139: every route of a server answers 503 with Retry-After, and works afterwards', async () => {
+    const { location, begin, end } = await prepare();
+    // Short where each query waits for a lock, and long where connections must be re-established.
+    const store = await openStore(location, { busyTimeout: stillReads ? 0.3 : 5 });
+    const desk = await setDesk(store, {
+      identityProviders: [plain(await startProvider(startGithub, 'hub'))],
+    });
+    await prepareOwnPages(desk);
+    const { scene, prepared } = desk;
+    const routes = scene.server.routes.map(({ method, path }) => `${method} ${path}`);
+    expect([...new Set(prepared.map(({ route }) => route))].toSorted()).toEqual(routes.toSorted());
+    const ask = async ({ request, well, route, takes }: Prepared) => {
+      const response = await scene.server.handle(request.clone(), { address: '203.0.113.1' });
+      return { route, takes, well, ...(await describeAnswer(response)) };
+    };
 
-      await begin();
-      const meanwhile = await Promise.all(prepared.map(ask));
-      await end();
-      expect(meanwhile).toEqual(prepared.map((one) => expectedOf(one, stillReads)));
+    await begin();
+    const meanwhile = await Promise.all(prepared.map(ask));
+    await end();
+    expect(meanwhile).toEqual(prepared.map((one) => expectedOf(one, stillReads)));
 
-      const afterwards: object[] = [];
-      for (const one of prepared) afterwards.push(await ask(one));
-      expect(afterwards).toEqual(prepared.map(wellOf));
-    },
-  );
+    const afterwards: object[] = [];
+    for (const one of prepared) afterwards.push(await ask(one));
+    expect(afterwards).toEqual(prepared.map(wellOf));
+  });
 });
 
 /** An error redirect has the error in its query. @see RFC 6749 §4.1.2.1 */

@@ -43,6 +43,7 @@ const coreMethods = {
   listConsents: true,
   revokeAccountGrants: true,
   revokeGrant: true,
+  listRevokedGrants: true,
   revokeAccessToken: true,
   isAccessTokenLive: true,
   listSigningKeys: true,
@@ -85,7 +86,7 @@ const common = {
   ],
 } as const;
 
-/** What a server without users, federation, registration, audit log and status lists has to switch off. */
+/** What a server without users, federation, registration and audit log has to switch off. */
 const coreOnly = {
   ...common,
   localAccounts: false,
@@ -185,7 +186,6 @@ describe('a server on a store that implements only the core', () => {
           kind: { issuer: 'https://sso.example' },
         },
       ],
-      statusLists: true,
       store,
     };
     const rejected = createAuthorizationServer(options as unknown as OptionsForStore<AuthorizationStore>);
@@ -196,7 +196,6 @@ describe('a server on a store that implements only the core', () => {
     expect(message).toContain('registration needs a store with registration: ');
     expect(message).toContain('metadataDocuments needs a store with registration: ');
     expect(message).toContain('auditRetention needs a store with audit: ');
-    expect(message).toContain('statusLists needs a store with statusLists: ');
   });
 
   it('options that need a missing store capability are a type error', async () => {
@@ -229,7 +228,6 @@ describe('the capabilities of a store', () => {
         'personalAccessTokens',
         'provisioning',
         'registration',
-        'statusLists',
         'users',
       ].toSorted(),
     );

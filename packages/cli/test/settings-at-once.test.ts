@@ -93,17 +93,16 @@ describe('all issues at once', () => {
       PORTCULLIS_LIFETIMES: '{"code":"soon"}',
       PORTCULLIS_METRICS_TOKEN_FILE: 'no.txt',
     };
-    expect(await issuesOf({ ...good, statusLists: 'yes' }, environment, { log: 'loud' })).toEqual([
+    expect(await issuesOf({ ...good, personalAccessTokens: 'yes' }, environment, { log: 'loud' })).toEqual([
       `PORTCULLIS_LIFETIMES.code ${SECONDS}`,
-      'statusLists (in gate.json) must be true or false',
+      'personalAccessTokens (in gate.json) must be true or false',
       '--log must be one of text, json, none',
       expect.stringMatching(/^PORTCULLIS_METRICS_TOKEN_FILE names no\.txt, which cannot be read/),
       'PORTCULLIS_AUDIT_RETENTION must be a whole number of seconds, or false',
     ]);
-    const spoken = { PORTCULLIS_LIFETIMES: '{"accessToken":43201}', PORTCULLIS_STATUS_LISTS: 'true' };
-    expect(await issuesOf(good, spoken)).toEqual([
-      'PORTCULLIS_STATUS_LISTS must be false with lifetimes.accessToken above 43200 seconds: statuses are kept for a day',
-    ]);
+    expect(
+      await issuesOf({ ...good, identityProviders: [] }, { PORTCULLIS_LOCAL_ACCOUNTS: 'false' }),
+    ).toEqual([expect.stringMatching(/^PORTCULLIS_LOCAL_ACCOUNTS must be true unless /)]);
   });
 });
 

@@ -48,7 +48,6 @@ describe('the settings', () => {
       issuer: 'publicUrl',
       name: 'name',
       keys: 'keys',
-      statusLists: 'statusLists',
       personalAccessTokens: 'personalAccessTokens',
       requireDpopNonces: 'requireDpopNonces',
       deviceAuthorization: 'deviceAuthorization',

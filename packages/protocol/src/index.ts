@@ -36,13 +36,6 @@ export * from './messages/challenge.ts';
 export * from './messages/device-authorization.ts';
 export * from './messages/jwt-bearer.ts';
 export * from './messages/mcp-operation.ts';
-export {
-  readStatusReference,
-  STATUS_LIST_MEDIA_TYPE,
-  STATUS_LIST_TYPE,
-  STATUS_VALID,
-  type StatusReference,
-} from './messages/status-list.ts';
 export * from './messages/token-exchange.ts';
 export * from './messages/token-request.ts';
 export type { TokenResponse } from './messages/token-response.ts';

@@ -19,7 +19,7 @@ function issuesOf(make: () => unknown): readonly string[] {
   }
 }
 
-const jwt = { issuer: 'https://issuer.example', keys: { maxAge: 60 }, statusList: { freshness: 10 } };
+const jwt = { issuer: 'https://issuer.example', keys: { maxAge: 60 } };
 const asking = {
   ...{ issuer: 'https://issuer.example', endpoint: 'https://issuer.example/introspect' },
   ...{ clientId: 'guard', clientSecret: 'secret' },
@@ -45,7 +45,6 @@ const rows: readonly (readonly [string, (options: Options) => unknown, Options, 
   ['several resources, and scopes of none of them', createGuard as never, several, { scopes: ['admin'] }, [expect.stringMatching(/^scopes: unknown option; /)] as never],
   ['JWTs', jwtVerifier as never, jwt, { isLve: () => true }, ['isLve: unknown option; did you mean isLive?']],
   ['the keys of JWTs', jwtVerifier as never, jwt, { keys: { maxage: 1, coolDown: 2, age: 3 } }, ['keys.maxage: unknown option; did you mean maxAge?', 'keys.coolDown: unknown option; did you mean cooldown?', 'keys.age: unknown option; expected one of maxAge, staleIfError, cooldown, retryAfter']],
-  ['a status list', jwtVerifier as never, jwt, { statusList: { withoutStatuses: 'accept' } }, ['statusList.withoutStatuses: unknown option; did you mean withoutStatus?']],
   ['introspection', introspectionVerifier as never, asking, { fresh: 1, freshnes: 2 }, [expect.stringMatching(/^fresh: unknown option; /), 'freshnes: unknown option; did you mean freshness?'] as never],
   ['tokens of third parties', createUpstreamTokens as never, { issuer: 'https://issuer.example', clientId: 'guard', clientSecret: 'secret' }, { freshnes: 1 }, ['freshnes: unknown option; did you mean freshness?']],
   ['a route of Express', ((options: object) => express.protect(guard, options)) as never, { scopes: ['write'] }, { scope: ['write'] }, ['scope: unknown option; did you mean scopes?']],

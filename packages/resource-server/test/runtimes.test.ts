@@ -1,8 +1,7 @@
 /** The guard in runtimes without the APIs of Node. */
 import { execFileSync } from 'node:child_process';
-import { deflateSync, gzipSync } from 'node:zlib';
 import { decodeBase64url } from '@portcullis/protocol';
-import { base64url, SignJWT } from 'jose';
+import { base64url } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';
 
@@ -38,61 +37,6 @@ describe('a runtime without node:crypto', () => {
     expect([accepted.status, await accepted.json()]).toEqual([200, expect.objectContaining({ name: 'Zoë' })]);
     expect((await ask(forged)).status).toBe(401);
     expect((await ask(`${good.slice(0, -1)}!`)).status).toBe(401);
-  });
-});
-
-describe('a runtime without node:zlib', () => {
-  /** Returns the responses to tokens of entries 3 and 4, by a status list of these deflated bytes. */
-  async function askBy(deflated: Buffer): Promise<readonly number[]> {
-    const issuer = await createIssuer();
-    const uri = `${issuer.issuer}/status-lists/0`;
-    const [bad, good] = await Promise.all(
-      [3, 4].map((idx) => issuer.token({ status: { status_list: { idx, uri } } })),
-    );
-    const list = await new SignJWT({
-      sub: uri,
-      iat: NOW,
-      status_list: { bits: 1, lst: deflated.toString('base64url') },
-    })
-      .setProtectedHeader({ alg: 'ES256', typ: 'statuslist+jwt', kid: issuer.keyId })
-      .sign(issuer.privateKey);
-    const { index, fetch } = await loadWithoutNode();
-    const verifier = index.jwtVerifier({
-      issuer: issuer.issuer,
-      jwks: { keys: [issuer.publicJwk] },
-      statusList: { clock: () => NOW },
-      timeout: 100_000,
-      fetch: async () => new Response(list),
-    });
-    const guard = index.createGuard({ resource: RESOURCE, verifier, clock: () => NOW, events: () => {} });
-    const handle = fetch.protect(guard, () => new Response());
-    const ask = async (token = ''): Promise<number> =>
-      (await handle(new Request(RESOURCE, { headers: { authorization: `Bearer ${token}` } }))).status;
-    return Promise.all([ask(bad), ask(good)]);
-  }
-
-  /** A list in which entry 3 has ended, of so many bytes. */
-  const bits = (bytes: number): Buffer => Buffer.concat([Buffer.of(0b1000), Buffer.alloc(bytes - 1)]);
-
-  it.each([1, 2 ** 17, 4 * 1024 * 1024])(
-    'reads status lists of %i bytes without node:zlib',
-    async (bytes) => {
-      const inflating = vi.spyOn(globalThis, 'DecompressionStream');
-      expect(await askBy(deflateSync(bits(bytes)))).toEqual([401, 200]);
-      expect(inflating).toHaveBeenCalledOnce();
-    },
-  );
-
-  it.each<[string, () => Buffer]>([
-    ['one byte more than is read', () => deflateSync(bits(4 * 1024 * 1024 + 1))],
-    ['a bomb', () => deflateSync(bits(100 * 1024 * 1024), { level: 9 })],
-    ['half of a list', () => deflateSync(bits(2 ** 17)).subarray(0, 40)],
-    ['a list whose checksum is wrong', () => Buffer.from(deflateSync(bits(100)).with(-1, 0xff))],
-    ['what another program has deflated', () => gzipSync(bits(100))],
-    ['bytes that are not deflated', () => Buffer.from('no list')],
-    ['nothing', () => Buffer.alloc(0)],
-  ])('rejects a status list without node:zlib: %s', async (_what, make) => {
-    expect(await askBy(make())).toEqual([503, 503]);
   });
 });
 

@@ -26,7 +26,6 @@ import { createPersonalAccessTokenStore } from './personal-access-tokens.ts';
 import { createProvisioningStore } from './provisioning.ts';
 import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
-import { createStatusListStore } from './status-lists.ts';
 import { createSweep } from './sweep.ts';
 import { createUserStore } from './users/accounts.ts';
 import { createWebhookStore } from './webhooks.ts';
@@ -52,7 +51,6 @@ export function createStore(database: Database): FullStore {
     ...createConnectedAccountStore(database),
     ...createRegistrationStore(database),
     ...createAuditStore(database),
-    ...createStatusListStore(database),
     ...createPersonalAccessTokenStore(database),
     ...createDefinitionPinStore(database),
     ...createManagedGrantStore(database),

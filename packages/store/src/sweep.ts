@@ -73,8 +73,6 @@ const rules: readonly Rule[] = [
     retention: GRANT_RETENTION,
     unless: 'encrypted_tokens IS NOT NULL',
   },
-  { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'client'` },
-  { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
   { table: 'used_client_assertions', key: 'hash', column: 'expires_at', retention: REFUSAL_RETENTION },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
   { table: 'scim_tokens', key: 'id', column: 'expires_at' },

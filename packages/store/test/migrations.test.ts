@@ -309,6 +309,44 @@ describe.each([
     await store.close();
   });
 
+  it('drops status lists, and neither a grant nor a revocation of those that were in them', async () => {
+    const location = await places();
+    await upgrade(
+      location,
+      migrations.filter(({ number }) => number < 34),
+    );
+    const grant = (id: string, revokedAt: string) =>
+      run(
+        location,
+        `INSERT INTO grants (id, client_id, account_id, scopes, resources, created_at, expires_at, revoked_at, last_used_at, consent_digest)
+          VALUES ('${id}', 'client', 'user', '[]', '[]', ${NOW}, ${NOW + 100}, ${revokedAt}, ${NOW}, '')`,
+      );
+    await grant('grant_live', 'NULL');
+    await grant('grant_ended', String(NOW));
+    await run(location, 'INSERT INTO status_index_counter (one, allocated) VALUES (1, 256)');
+    await run(
+      location,
+      `INSERT INTO status_indexes (status_index, owner_kind, owner_id, allocated_at, expires_at)
+        VALUES (1, 'grant', 'grant_live', ${NOW}, ${NOW + 100}), (2, 'grant', 'grant_ended', ${NOW}, ${NOW + 100}),
+          (3, 'client', 'machine', ${NOW}, ${NOW + 100})`,
+    );
+    // The identifiers of such tokens ended with their entry.
+    await run(
+      location,
+      `INSERT INTO revoked_access_tokens (id, expires_at) VALUES ('token_xa', ${NOW + 100})`,
+    );
+    expect(JSON.stringify(await run(location, schema))).toContain('status_index');
+
+    await upgrade(location, migrations);
+    expect(JSON.stringify(await run(location, schema))).not.toContain('status_index');
+    const store = await openStore(location);
+    expect(await store.isAccessTokenLive('token_x9', 'grant_live')).toBe(true);
+    expect(await store.isAccessTokenLive('token_xa', 'grant_live')).toBe(false);
+    expect(await store.isAccessTokenLive('token_xh', 'grant_ended')).toBe(false);
+    expect(await store.listRevokedGrants(NOW)).toEqual(['grant_ended']);
+    await store.close();
+  });
+
   it('leaves a filled database unchanged when a migration fails', async () => {
     const location = await places();
     const store = await openStore(location);

@@ -40,6 +40,22 @@ export function describeRevocation(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', 'grant_unknown')).toBe(false);
     });
 
+    it('lists the grants that were revoked at or after a given time, and nothing else', async () => {
+      const [before, ended, live] = [
+        await createGrant(store()),
+        await createGrant(store()),
+        await createGrant(store()),
+      ];
+      expect(await store().listRevokedGrants(NOW)).toEqual([]);
+      await store().revokeGrant(before.grant.id, NOW - 1);
+      await store().revokeGrant(ended.grant.id, NOW + 7);
+      await store().revokeAccessToken(newHash(), NOW + 600);
+      for (const since of [NOW, NOW + 7])
+        expect(await store().listRevokedGrants(since)).toEqual([ended.grant.id]);
+      expect(await store().listRevokedGrants(NOW + 8)).toEqual([]);
+      expect(await store().isAccessTokenLive('jti', live.grant.id)).toBe(true);
+    });
+
     it('revokes one access token without its grant', async () => {
       const { grant } = await createGrant(store());
       const [revoked, other] = [newHash(), newHash()];

@@ -21,7 +21,6 @@ import { describeClientMetadataDocuments, describeInitialAccessTokens } from './
 import { describeAccountRemoval } from './removal.ts';
 import { createGrant, NOW, newAccount, newClient, type StoreOfTest, times } from './samples.ts';
 import { describeSigningKeys } from './signing-keys.ts';
-import { describeStatusLists } from './status-lists.ts';
 import { describeSweep } from './sweep.ts';
 import { describeTransactions } from './transactions.ts';
 
@@ -65,7 +64,6 @@ export function describeStoreContract(
     describeAuthorizationCodes(store);
     describeRefreshTokens(store);
     describeRevocation(store);
-    describeStatusLists(store);
     describePersonalAccessTokens(store);
     describeManagedGrants(store);
     describeDeviceAuthorizations(store);

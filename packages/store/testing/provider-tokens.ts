@@ -183,6 +183,19 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect(await store().leaseProviderTokens(grantId, 1, 'us', NOW + 5, NOW + 15)).toBe(false);
     });
 
+    it('lists the grants whose provider tokens ended at or after a given time, and no others', async () => {
+      const { grantId } = await saveGrantWithProviderTokens(store());
+      await saveGrantWithProviderTokens(store());
+      expect(await store().listRevokedGrants(NOW)).toEqual([]);
+      const { grant } = await createGrant(store());
+      await store().saveEndedProviderTokens(
+        newProviderTokens({ grantId: grant.id, endedAt: NOW + 7, endReason: 'grant_expired' }),
+      );
+      for (const since of [NOW, NOW + 7]) expect(await store().listRevokedGrants(since)).toEqual([grant.id]);
+      expect(await store().listRevokedGrants(NOW + 8)).toEqual([]);
+      expect(await store().isAccessTokenLive('jti', grantId)).toBe(true);
+    });
+
     it('does not end provider tokens that were refreshed since they were checked', async () => {
       const { grantId } = await saveGrantWithProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);

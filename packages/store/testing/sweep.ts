@@ -92,18 +92,6 @@ const KINDS: readonly {
         newConnectedAccount({ endedAt, endReason: 'grant_expired', dueAt: null, encryptedTokens: null }),
       ),
   },
-  ...(['grant', 'client'] as const).map((kind) => ({
-    kind: `status indexes of a ${kind}`,
-    retention: 0,
-    make: async (store: AuthorizationStore, over: number) =>
-      store.allocateStatusIndex(
-        { kind, id: newHash() },
-        await store.reserveStatusIndexes(1),
-        NOW,
-        over,
-        false,
-      ),
-  })),
   {
     kind: 'used client assertions',
     retention: 600,

@@ -95,7 +95,7 @@ const resourceSchema = lazy(() =>
     ),
     revocationDelay: optional(
       seconds(0),
-      'seconds until its guard notices a revocation, as shown to users: 0 if it asks for each request, 10 if it polls status lists or caches for ten seconds',
+      'seconds until its guard notices a revocation, as shown to users: 0 in the process of this server, 10 if it introspects with its usual cache',
       'the lifetime of an access token',
     ),
   }),

@@ -170,12 +170,6 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listProvisionedGroups: [],
     linkProvisionedAccount: false,
   },
-  statusLists: {
-    reserveStatusIndexes: UNAVAILABLE,
-    allocateStatusIndex: UNAVAILABLE,
-    listRevokedAccess: UNAVAILABLE,
-    listRevokedGrants: UNAVAILABLE,
-  },
 };
 
 const capabilityNames = Object.keys(absentResults) as readonly StoreCapability[];
@@ -203,7 +197,6 @@ interface Given {
   readonly personalAccessTokens: boolean;
   readonly deviceAuthorization: boolean;
   readonly assertionIssuers: readonly { readonly use: string }[];
-  readonly statusLists: boolean;
   readonly backends: object | undefined;
   readonly approvals: boolean;
 }
@@ -236,7 +229,6 @@ const REQUIREMENTS: { readonly [Option in keyof Given]: Requirement<Given[Option
   deviceAuthorization: ifTrue('users', 'deviceAuthorizations'),
   assertionIssuers: (issuers) =>
     issuers.some((issuer) => issuer?.use === 'id-jag') ? ['users', 'federation', 'managedGrants'] : [],
-  statusLists: ifTrue('statusLists'),
 };
 
 function needsOf<Option extends keyof Given>(option: Option, options: Given): readonly StoreCapability[] {

@@ -13,7 +13,6 @@ import type { ProvisioningStore } from './provisioning.ts';
 import type { RateLimitStore } from './rate-limits.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { SigningKeyStore } from './signing-keys.ts';
-import type { StatusListStore } from './status-lists.ts';
 import type { TransactionStore } from './transactions.ts';
 import type { UserStore } from './users.ts';
 
@@ -76,8 +75,6 @@ export interface StoreCapabilities {
   readonly approvals: ApprovalStore;
   /** For provisioning by SCIM (`scim` of an identity provider). */
   readonly provisioning: ProvisioningStore;
-  /** For token status lists. */
-  readonly statusLists: StatusListStore;
 }
 
 /** A store with every capability, such as those of `@portcullis/store`. */
@@ -93,5 +90,4 @@ export interface AuthorizationStore
     ManagedGrantStore,
     DeviceAuthorizationStore,
     ApprovalStore,
-    ProvisioningStore,
-    StatusListStore {}
+    ProvisioningStore {}

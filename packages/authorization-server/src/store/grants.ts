@@ -191,6 +191,8 @@ export interface GrantStore {
   revokeAccountGrants(accountId: string, grantId: string | null, at: number): Promise<number>;
   /** Revokes a grant with all its tokens. Idempotent. @returns whether it was live until now @see RFC 7009 §2.1 */
   revokeGrant(grantId: string, at: number): Promise<boolean>;
+  /** Identifiers of grants that were revoked, or whose provider tokens ended, at or after `since`. */
+  listRevokedGrants(since: number): Promise<readonly string[]>;
   /** Revokes one access token by its `jti`, until it expires. @returns `false` when it was revoked before */
   revokeAccessToken(tokenId: string, expiresAt: number): Promise<boolean>;
   /** Whether an access token is live: not revoked, and its grant (if it has one) exists and is not revoked. */

@@ -16,7 +16,6 @@ export type * from './provisioning.ts';
 export type * from './rate-limits.ts';
 export type * from './registration.ts';
 export type * from './signing-keys.ts';
-export type * from './status-lists.ts';
 export type * from './transactions.ts';
 export type * from './users.ts';
 export type * from './webhooks.ts';

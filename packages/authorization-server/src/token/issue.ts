@@ -2,7 +2,6 @@
 import {
   type Actor,
   accessTokenClaims,
-  type StatusReference,
   type TokenResponse,
   USER_CLAIMS,
   type UserAuthentication,
@@ -42,20 +41,10 @@ export type IssueAccessToken = (
   now: number,
 ) => Promise<TokenResponse>;
 
-/** Allocates the id of a token and its entry in a status list: implemented by the optional status lists. */
-export type AssignStatus = (
-  owner: Pick<TokenSubject, 'grantId' | 'clientId'>,
-  now: number,
-) => Promise<{ readonly tokenId: string; readonly status: StatusReference }>;
-
-/**
- * @param assignStatus `null`: tokens have no status entry
- * @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is
- */
+/** @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is */
 export function createIssueAccessToken(
   { store, options: { issuer, lifetimes, resources } }: Pick<TokenContext, 'store' | 'options'>,
   { sign, encrypt }: AccessTokenFormat,
-  assignStatus: AssignStatus | null,
 ): IssueAccessToken {
   const opaqueResources = new Set(
     [...resources.values()]
@@ -76,9 +65,6 @@ export function createIssueAccessToken(
     } = holder;
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const isOpaque = opaqueResources.has(resource);
-    // A resource server that introspects each token needs no status list.
-    const assigned =
-      assignStatus === null || isOpaque ? null : await assignStatus({ grantId, clientId }, now);
     const definition = grantId === null ? undefined : resources.get(resource);
     const requested = definition === undefined ? [] : claimsToRelease(definition, scopes);
     const wanted = requested.filter((claim) => sharedClaims.includes(claim));
@@ -92,8 +78,7 @@ export function createIssueAccessToken(
       workspace,
       lifetime,
       issuedAt: now,
-      tokenId: assigned?.tokenId ?? newIdentifier('token'),
-      status: assigned?.status ?? null,
+      tokenId: newIdentifier('token'),
       keyThumbprint: proof?.thumbprint ?? null,
       actor,
       authentication,

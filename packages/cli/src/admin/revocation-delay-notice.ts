@@ -2,4 +2,4 @@
 
 export const REVOCATION_DELAY_NOTICE: string =
   'Remote servers whose guard only verifies signatures accept issued access tokens until they expire (within 10 minutes, unless lifetimes.accessToken is set). ' +
-  'Guards that poll status lists or introspect reject them within seconds: see "When ended access takes effect" in docs/operating.md.';
+  'Guards that introspect reject them within seconds: see "When ended access takes effect" in docs/operating.md.';

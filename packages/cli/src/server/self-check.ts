@@ -112,7 +112,6 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     expected: { status: 400, isShared: true },
   },
   jwks_uri: KEYS,
-  status_list_aggregation_endpoint: KEYS,
 };
 
 function endpointsOf(document: Fetched['document']): readonly (readonly [string, Endpoint])[] {

@@ -2,7 +2,6 @@
 import { acrOf, type UserAuthentication } from '../authentication.ts';
 import { tokenRejected } from '../errors.ts';
 import { formatScopes, readLenientScopes, type Scopes } from '../scopes.ts';
-import type { StatusReference } from './status-list.ts';
 
 /** The header type of a JWT access token. @see RFC 9068 §2.1 */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
@@ -42,8 +41,6 @@ export interface AccessTokenClaims {
   readonly name?: string;
   /** The user's groups, if the resource asks for them. @see RFC 9068 §2.2.3.1 */
   readonly groups?: readonly string[];
-  /** The status list entry of the token, if it has one. */
-  readonly status?: { readonly status_list: StatusReference };
   /** When the user signed in. @see RFC 9470 §6 */
   readonly auth_time?: number;
   /** The authentication context class of the sign-in. */
@@ -77,8 +74,6 @@ interface AccessTokenInput {
   readonly workspace?: string | null;
   /** Claims about the user; none by default. */
   readonly user?: Pick<AccessTokenClaims, 'email' | 'name' | 'groups'>;
-  /** The status list entry; none by default. */
-  readonly status?: StatusReference | null;
   /** How the user signed in; not known by default. */
   readonly authentication?: UserAuthentication | null;
   /** The thumbprint of the DPoP key that the token is bound to; none by default. */
@@ -103,7 +98,6 @@ export function accessTokenClaims(facts: AccessTokenInput): AccessTokenClaims {
     ...(facts.grantId !== null && { grant_id: facts.grantId }),
     ...(typeof facts.workspace === 'string' && { workspace: facts.workspace }),
     ...facts.user,
-    ...(facts.status != null && { status: { status_list: facts.status } }),
     ...(facts.actor != null && { act: facts.actor }),
     ...(facts.authentication != null && {
       auth_time: facts.authentication.time,

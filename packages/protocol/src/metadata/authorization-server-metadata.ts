@@ -44,7 +44,6 @@ const schema = z.object({
   require_signed_request_object: z.exactOptional(z.boolean()),
   request_object_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   acr_values_supported: z.exactOptional(stringArraySchema),
-  status_list_aggregation_endpoint: z.exactOptional(endpointUrlSchema),
   service_documentation: z.exactOptional(z.string()),
   subject_types_supported: z.exactOptional(stringArraySchema),
   id_token_signing_alg_values_supported: z.exactOptional(stringArraySchema),

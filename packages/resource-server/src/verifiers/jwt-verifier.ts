@@ -1,4 +1,4 @@
-/** Verifies JWT access tokens (RFC 9068) locally, with the public keys of their issuer, and revocation by its status lists. */
+/** Verifies JWT access tokens (RFC 9068) locally, with the public keys of their issuer. */
 import {
   ConfigurationError,
   issuerError,
@@ -28,14 +28,9 @@ import {
   type KeySource,
 } from './key-source.ts';
 import { type KeySet, type PublicKey, type PublicKeys, readKeySet } from './public-keys.ts';
-import {
-  createStatusListCheck,
-  type StatusListOptions,
-  statusListIssues,
-} from './status-list/status-list-check.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
-/** Options of `jwtVerifier`: where the keys are, and whether status lists are polled. */
+/** Options of `jwtVerifier`: where the keys are, and whether revocation is checked. */
 export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly [dangerouslyAcceptTypes]?: readonly string[];
   /** The issuer identifier, byte for byte as in its tokens. */
@@ -62,17 +57,11 @@ export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly fetch?: FetchFunction;
   /** Milliseconds to wait for the issuer; 5,000 by default. */
   readonly timeout?: number;
-  /** Polls the status lists named by the tokens, so that a revoked token is rejected within `freshness`. */
-  readonly statusList?: boolean | StatusListOptions;
 }
 
 const OPTIONS: OptionNames<JwtVerifierOptions> = {
   ...{ issuer: true, jwks: true, jwksUri: true, isLive: true, algorithms: true, keys: true },
   ...{ freshness: true, fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
-  statusList: true,
-};
-const STATUS_LIST: OptionNames<StatusListOptions> = {
-  ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
 };
 const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
 
@@ -81,11 +70,11 @@ const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519'
 /**
  * Creates a verifier of JWT access tokens.
  * @throws ConfigurationError with every issue of the options, or if a fixed key set holds no usable key
- * @see RFC 9068 §4, RFC 8725, draft-ietf-oauth-status-list
+ * @see RFC 9068 §4, RFC 8725
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   validateOptions(options);
-  const { issuer, isLive, freshness = 60, statusList = false } = options;
+  const { issuer, isLive, freshness = 60 } = options;
   const issuers = Object.freeze([issuer]);
   const algorithms: ReadonlySet<string> = new Set(options.algorithms ?? DEFAULT_ALGORITHMS);
   const keys = createKeys(options);
@@ -109,9 +98,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     return key instanceof Promise ? key.then(check) : check(key);
   }
 
-  if (statusList === false) return { issuers, verify, ...(isLive !== undefined && { isLive }) };
-  const context = { issuer, keys, remote: fetchLimits(options) };
-  return { issuers, verify, ...createStatusListCheck(statusList === true ? {} : statusList, context) };
+  return { issuers, verify, ...(isLive !== undefined && { isLive }) };
 }
 
 /** The client of a token, and its grant, which other clients cannot guess. */
@@ -120,10 +107,9 @@ function holderOf({ client_id: clientId, grant_id: grantId }: VerifiedClaims): s
 }
 
 function validateOptions(options: JwtVerifierOptions): void {
-  const { issuer, jwks, jwksUri, algorithms, freshness, timeout, keys, isLive, statusList = false } = options;
+  const { issuer, jwks, jwksUri, algorithms, freshness, timeout, keys } = options;
   const issues: string[] = [
     ...unknownOptionIssues(options, OPTIONS),
-    ...unknownOptionIssues(statusList, STATUS_LIST, 'statusList.'),
     ...unknownOptionIssues(keys, KEYS, 'keys.'),
     ...numberIssues({ freshness, timeout, ...named('keys', keys) }),
   ];
@@ -137,9 +123,6 @@ function validateOptions(options: JwtVerifierOptions): void {
     if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
       issues.push(`algorithms: ${String(algorithm)} cannot be allowed`);
   }
-  if (statusList !== false && isLive !== undefined)
-    issues.push('isLive and statusList are mutually exclusive');
-  if (typeof statusList === 'object') issues.push(...statusListIssues(statusList));
   if (issues.length > 0) throw new ConfigurationError(issues);
 }
 

@@ -82,6 +82,14 @@ export function createGrantStore(database: Database): GrantStore {
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL RETURNING 1 AS one`,
         ['grants', grantId],
       ),
+    async listRevokedGrants(since) {
+      const grants = await database.read<{ readonly id: string }>(
+        sql`SELECT id FROM grants WHERE revoked_at >= ${since}
+          UNION ALL
+          SELECT grant_id AS id FROM provider_tokens WHERE ended_at >= ${since}`,
+      );
+      return grants.map(({ id }) => id);
+    },
     revokeAccessToken: (tokenId, expiresAt) =>
       database.changes(
         sql`INSERT INTO revoked_access_tokens (id, expires_at) VALUES (${tokenId}, ${expiresAt})

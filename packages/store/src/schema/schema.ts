@@ -279,7 +279,7 @@ function federation({ text, integer, bytes, table }: Dialect): readonly string[]
   ];
 }
 
-/** Most grants encode their status index in their identifier; the table is for other grants, and for clients. */
+/** Migration 34 drops them. */
 function statusLists({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE status_index_counter (

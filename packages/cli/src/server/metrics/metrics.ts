@@ -129,7 +129,6 @@ function createRequestMeasurement(applicationPath: string | null) {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
       return applicationPath;
     if (path.startsWith('/.well-known/')) return '/.well-known/*';
-    if (path.startsWith('/status-lists')) return '/status-lists/*';
     return PATHS.includes(path) ? path : 'other';
   }
 
