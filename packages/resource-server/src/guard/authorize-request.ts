@@ -223,12 +223,10 @@ function findEarlierToken(resource: ProtectedResource, { principal }: RequestInf
 /** Whether revocation, proof of possession or the body has to be awaited. */
 function needsAsyncCheck(
   resource: ProtectedResource,
-  { binding, claims }: VerifiedToken,
+  { binding }: VerifiedToken,
   requestInfo: RequestInfo,
 ): boolean {
-  const { verifier } = resource;
-  const isAsked = verifier.isLive !== undefined && verifier.isLiveNow?.(claims) !== true;
-  return isAsked || binding !== null || readsBody(resource, requestInfo);
+  return resource.verifier.isLive !== undefined || binding !== null || readsBody(resource, requestInfo);
 }
 
 /** A request MUST NOT present its token in more than one way. @see RFC 6750 §2 */

@@ -31,8 +31,6 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
       verifiers.filter((verifier) => verifier.isLive !== undefined && verifier.issuers.includes(issuer)),
     ]),
   );
-  const verifiersWithLiveness = ({ iss }: VerifiedClaims): readonly TokenVerifier[] =>
-    withLiveness.get(iss) ?? [];
 
   return {
     issuers,
@@ -44,13 +42,11 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
     },
     ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
       isLive(claims: VerifiedClaims, keyId?: string) {
-        const found = verifiersWithLiveness(claims);
+        const found = withLiveness.get(claims.iss) ?? [];
         // Most issuers have one verifier, whose promise is passed on.
         if (found.length === 1 && found[0]?.isLive !== undefined) return found[0].isLive(claims, keyId);
         return areAllLive(found, claims, keyId);
       },
-      isLiveNow: (claims: VerifiedClaims) =>
-        verifiersWithLiveness(claims).every((verifier) => verifier.isLiveNow?.(claims) === true),
     }),
   };
 }
@@ -89,11 +85,10 @@ function validateVerifiers(verifiers: readonly TokenVerifier[]): readonly string
 export function confirmVerifier(verifier: TokenVerifier, confirming: TokenVerifier): TokenVerifier {
   const [one, other] = [verifier, confirming].map(({ issuers }) => issuers.toSorted().join(' '));
   if (one !== other) throw new ConfigurationError(['both verifiers must trust the same issuers']);
-  const { isLive, isLiveNow } = verifier;
+  const { isLive } = verifier;
   return {
     issuers: verifier.issuers,
     ...(isLive !== undefined && { isLive: (claims, keyId) => isLive(claims, keyId) }),
-    ...(isLiveNow !== undefined && { isLiveNow: (claims) => isLiveNow(claims) }),
     async verify(token, expectation) {
       const found = await verifier.verify(token, expectation);
       const confirmed = await confirming.verify(token, expectation);

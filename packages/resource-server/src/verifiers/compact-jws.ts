@@ -26,7 +26,8 @@ export interface CompactJws {
   readonly signature: string;
 }
 
-const LONGEST_TOKEN = 16_384;
+/** Characters. */
+export const LONGEST_TOKEN = 16_384;
 const LONGEST_HEADER = 4096;
 const LONGEST_KEY_ID = 512;
 
@@ -36,16 +37,11 @@ const headers = createLruCache<TokenHeader>({ entries: 64, characters: 64 * 512 
 /**
  * Parses a compact JWS.
  * @param otherTypes accepted `typ` headers besides that of access tokens
- * @param longest in characters
  * @throws OAuthError `invalid_token`
  * @see RFC 7515 §7.1, RFC 9068 §2.1
  */
-export function parseCompactJws(
-  token: string,
-  otherTypes: readonly string[] = [],
-  longest: number = LONGEST_TOKEN,
-): CompactJws {
-  if (token.length > longest) throw malformed('token is too long');
+export function parseCompactJws(token: string, otherTypes: readonly string[]): CompactJws {
+  if (token.length > LONGEST_TOKEN) throw malformed('token is too long');
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
   if (first < 1 || second === -1) throw malformed('token does not have three segments');

@@ -1,6 +1,7 @@
 /** The ES256 fast path: verifies base64url signatures with `node:crypto` where the runtime has it. */
 import type { KeyObject } from 'node:crypto';
 import { createEs256, decodeBase64url } from '@portcullis/protocol';
+import { LONGEST_TOKEN } from './compact-jws.ts';
 import { nodeCrypto } from './node-crypto.ts';
 
 const SIGNATURE_CHARACTERS = 86;
@@ -8,10 +9,7 @@ const SIGNATURE_CHARACTERS = 86;
 /** 64 bytes fill 85 characters and two bits, so only these can be the last character. */
 const LAST_CHARACTER = /[AQgw]$/;
 
-/** Bytes of the shared input buffer. Tokens are never longer; status lists may be. */
-const BUFFER_SIZE = 16_384;
-
-/** Verifies a base64url signature over the ASCII text of header and payload. */
+/** Verifies a base64url signature over the ASCII text of header and payload, which is no longer than a token. */
 export type VerifySignature = (signingInput: string, signature: string) => boolean;
 
 /**
@@ -27,11 +25,8 @@ export function createEs256Verifier(jwk: { readonly x: string; readonly y: strin
     format: 'jwk',
   });
   // A verification completes before anything else can run, so all of them share one buffer.
-  const buffer = Buffer.allocUnsafeSlow(BUFFER_SIZE);
-  const bytesOf = (input: string): Uint8Array =>
-    input.length > BUFFER_SIZE
-      ? Buffer.from(input, 'latin1')
-      : buffer.subarray(0, buffer.write(input, 'latin1'));
+  const buffer = Buffer.allocUnsafeSlow(LONGEST_TOKEN);
+  const bytesOf = (input: string): Uint8Array => buffer.subarray(0, buffer.write(input, 'latin1'));
   return (signingInput, signature) =>
     signature.length === SIGNATURE_CHARACTERS &&
     LAST_CHARACTER.test(signature) &&

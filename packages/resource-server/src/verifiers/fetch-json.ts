@@ -31,13 +31,8 @@ export function isSecureEndpoint(url: string): boolean {
  * @throws Error for any other status, a redirect, a body that is too long or not JSON, or after the timeout
  */
 export async function fetchJson(url: string, limits: FetchLimits): Promise<unknown> {
-  return JSON.parse(await fetchText(url, limits, {}));
-}
-
-/** Fetches text with status 200. @throws Error as `fetchJson` */
-export async function fetchText(url: string, limits: FetchLimits, init: RequestInit): Promise<string> {
-  const response = await fetchWithoutRedirect(url, limits, init);
-  if (response.status === 200) return readTextBody(response);
+  const response = await fetchWithoutRedirect(url, limits);
+  if (response.status === 200) return JSON.parse(await readTextBody(response));
   releaseBody(response);
   throw new Error(`${url} responded ${response.status}`);
 }
@@ -51,7 +46,7 @@ export function releaseBody({ body }: Response): void {
 export async function fetchWithoutRedirect(
   url: string,
   { fetch, timeout }: FetchLimits,
-  { headers, ...init }: RequestInit,
+  { headers, ...init }: RequestInit = {},
 ): Promise<Response> {
   const sent = fetch(url, {
     ...init,

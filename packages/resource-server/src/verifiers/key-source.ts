@@ -29,8 +29,8 @@ interface WantedKey {
   readonly keyId: string | undefined;
   /** The latest time of issue in epoch seconds: `iat`, plus the clock tolerance. */
   readonly issuedUntil: number;
-  /** The client and grant of the token, as it says, if it names them; `null` for what the issuer itself publishes. */
-  readonly holder: string | null | undefined;
+  /** The client and grant of the token, as it says, if it names them. */
+  readonly holder: string | undefined;
 }
 
 export interface KeySource {
@@ -143,7 +143,7 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     const isOpen = state.failure === null && now >= state.reserveUsedAt + limits.cooldown;
     const isYounger = state.fetchedAt > wanted.issuedUntil;
     if (!isOpen || isYounger || wanted.keyId === undefined) return false;
-    if (wanted.holder !== null && !holders.isKnown(wanted)) return false;
+    if (!holders.isKnown(wanted)) return false;
     state.reserveUsedAt = now;
     return true;
   }
@@ -196,7 +196,7 @@ function createHolders() {
   const unknownHolders: Undecided = { since: 0, count: 0 };
 
   const find = ({ holder }: WantedKey): Undecided | undefined =>
-    typeof holder === 'string' ? known.get(holder) : undefined;
+    holder === undefined ? undefined : known.get(holder);
 
   const holders = {
     isKnown: (wanted: WantedKey) => find(wanted) !== undefined,
@@ -211,7 +211,6 @@ function createHolders() {
      */
     isJunk(wanted: WantedKey, { triedAt, failure }: Pick<State, 'triedAt' | 'failure'>): boolean {
       if (wanted.keyId === undefined) return true;
-      if (wanted.holder === null) return false;
       if (failure === null && !holders.isKnown(wanted)) return true;
       const undecided = find(wanted) ?? unknownHolders;
       if (undecided.since !== triedAt) Object.assign(undecided, { since: triedAt, count: 0 });

@@ -44,6 +44,4 @@ export interface TokenVerifier {
    * @param keyId of the verification result
    */
   isLive?(claims: VerifiedClaims, keyId?: string): boolean | Promise<boolean>;
-  /** Whether that is known synchronously. Otherwise `isLive` is called. */
-  isLiveNow?(claims: VerifiedClaims): boolean;
 }
