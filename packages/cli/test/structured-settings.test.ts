@@ -132,6 +132,7 @@ describe('a variable', () => {
     [{ PORTCULLIS_LIFETIMES: '{"code":0}' }, /^PORTCULLIS_LIFETIMES\.code must be a whole number of seconds from 1/],
     [{ PORTCULLIS_TRUSTED_PROXY: '::1' }, /^PORTCULLIS_TRUSTED_PROXY: unknown variable; did you mean PORTCULLIS_TRUSTED_PROXIES\?$/],
     [{ PORTCULLIS_DATABSE: 'x' }, /did you mean PORTCULLIS_DATABASE\?$/],
+    [{ PORTCULLIS_STATUS_LISTS: 'true' }, /^PORTCULLIS_STATUS_LISTS: unknown variable; see `portcullis up --help`$/],
     [{ PORTCULLIS_COLOUR_OF_SKY: 'x' }, /: unknown variable; see `portcullis up --help`$/],
     [{ PORTCULLIS_PORT: 'tcp://10.0.0.7:80' }, /^PORTCULLIS_PORT holds the address of a Kubernetes service .* enableServiceLinks/],
   ])('an invalid variable is rejected with one line: %j', async (environment, says) => {

@@ -122,7 +122,7 @@ export async function readSettings(sources: Sources): Promise<ResolvedSettings> 
 function findHidden(sources: Sources, file: ConfigFile): readonly HiddenKey[] {
   return settingNames.flatMap((key) => {
     const { by = '' } = find(key, sources, file) ?? {};
-    const isHidden = by.startsWith('PORTCULLIS_') && isInFile(key) && Object.hasOwn(file.content, key);
+    const isHidden = by.startsWith(PREFIX) && isInFile(key) && Object.hasOwn(file.content, key);
     return isHidden ? [{ key, variable: by, file: file.name }] : [];
   });
 }
@@ -258,6 +258,8 @@ function checkKeys({ name: file, content }: ConfigFile, report: OptionReport): r
     });
 }
 
+const PREFIX = 'PORTCULLIS_';
+
 /** Variables of the commands that use a server. */
 const CLIENT_VARIABLES = ['PORTCULLIS_CREDENTIALS', 'PORTCULLIS_CLIENT_SECRET'];
 
@@ -268,14 +270,21 @@ function checkVariables(environment: Sources['environment'], report: OptionRepor
   const ofFiles = settingNames.map(fileVariableOf).filter((name) => name !== null);
   const known = [...settingNames.map(variableOf), ...ofFiles, ...CLIENT_VARIABLES];
   return Object.entries(environment).flatMap(([name, value]) => {
-    if (!name.startsWith('PORTCULLIS_') || value === '' || known.includes(name)) return [];
+    if (!name.startsWith(PREFIX) || value === '' || known.includes(name)) return [];
     if (KUBERNETES.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value ?? '')) return [];
-    const meant = findSimilarName(name, known);
+    const meant = findSimilarVariable(name, known);
     for (const one of settingNames) {
       if ([variableOf(one), fileVariableOf(one)].includes(meant)) report.markUnread([one]);
     }
-    return [`${name}: unknown variable; ${suggestName(name, known, SEE_HELP)}`];
+    return [`${name}: unknown variable; ${meant === null ? SEE_HELP : `did you mean ${meant}?`}`];
   });
+}
+
+/** Compares what follows the prefix, which makes any two variables similar. */
+function findSimilarVariable(name: string, known: readonly string[]): string | null {
+  const withoutPrefix = (variable: string): string => variable.slice(PREFIX.length);
+  const meant = findSimilarName(withoutPrefix(name), known.map(withoutPrefix));
+  return meant === null ? null : `${PREFIX}${meant}`;
 }
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
