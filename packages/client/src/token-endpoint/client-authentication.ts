@@ -1,18 +1,9 @@
 /** Client authentication: one table entry per method, and never two methods in one request. */
 import { basicCredentials, type ClientAuthenticationMethod } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
-import { type ClientSigningKey, signClientJwt } from '../signing-key.ts';
+import { signClientJwt } from '../signing-key.ts';
 import type { Registration } from '../storage/credentials.ts';
-
-/** Input of a client assertion. */
-export interface ClientAuthenticationContext {
-  /** The validated issuer of the authorization server: the only audience of an assertion. */
-  readonly issuer: string;
-  readonly signingKey: ClientSigningKey | null;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly createJti: () => string;
-}
+import type { ClientContext } from './client-context.ts';
 
 /** Form parameters and headers that authenticate a request. */
 interface ClientCredentials {
@@ -22,7 +13,8 @@ interface ClientCredentials {
 
 type Authenticate = (
   registration: Registration,
-  context: ClientAuthenticationContext,
+  issuer: string,
+  context: ClientContext,
 ) => Promise<ClientCredentials>;
 
 const METHODS: Readonly<Record<ClientAuthenticationMethod, Authenticate>> = {
@@ -38,27 +30,32 @@ const METHODS: Readonly<Record<ClientAuthenticationMethod, Authenticate>> = {
   private_key_jwt: clientAssertion,
 };
 
-/** Creates the credentials for the authentication method of the registration. */
+/**
+ * Creates the credentials for the authentication method of the registration.
+ * @param issuer the validated issuer of the authorization server: the only audience of an assertion
+ */
 export function clientCredentials(
   registration: Registration,
-  context: ClientAuthenticationContext,
+  issuer: string,
+  context: ClientContext,
 ): Promise<ClientCredentials> {
-  return METHODS[registration.authentication](registration, context);
+  return METHODS[registration.authentication](registration, issuer, context);
 }
 
 /** The assertion is valid for one minute and has a single audience. @see RFC 7523 §2.2 and §3, RFC 7523bis */
 async function clientAssertion(
   { clientId }: Registration,
-  context: ClientAuthenticationContext,
+  issuer: string,
+  { signingKeyFor, clock }: ClientContext,
 ): Promise<ClientCredentials> {
-  const { signingKey, issuer } = context;
+  const signingKey = signingKeyFor(clientId, issuer);
   if (signingKey === null) {
     throw new ClientError(
       'configuration_invalid',
       'The client is registered for private_key_jwt: configure its signing key.',
     );
   }
-  const now = Math.floor(context.clock() / 1000);
+  const now = Math.floor(clock() / 1000);
   const header = { typ: 'JWT', ...(signingKey.keyId !== undefined && { kid: signingKey.keyId }) };
   const claims = {
     iss: clientId,
@@ -66,7 +63,7 @@ async function clientAssertion(
     aud: issuer,
     iat: now,
     exp: now + 60,
-    jti: context.createJti(),
+    jti: crypto.randomUUID(),
   };
   return {
     parameters: {

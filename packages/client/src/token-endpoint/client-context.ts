@@ -1,15 +1,13 @@
-/** What requests of a client are authenticated and proven with: clock, unique identifiers, DPoP nonces and signing keys. */
-import { createDpopNonceCache, type DpopNonceCache } from '../dpop.ts';
+/** What requests of a client are authenticated and proven with: clock, DPoP proofs and signing keys. */
+import { createClientProofs, type ClientProofs } from '../dpop.ts';
 import type { ClientSigningKey } from '../signing-key.ts';
 
 /** Use one for the lifetime of a client: it caches the DPoP nonces. */
 export interface ClientContext {
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Returns a text that was never returned before. */
-  readonly createJti: () => string;
-  /** The latest DPoP nonces. @see RFC 9449 §8 */
-  readonly dpopNonces: DpopNonceCache;
+  /** Creates DPoP proofs with the latest nonces. @see RFC 9449 §8 */
+  readonly dpopProofs: ClientProofs;
   /** The signing key of a configured client at an issuer; `null` when it has none. */
   readonly signingKeyFor: (clientId: string, issuer: string) => ClientSigningKey | null;
 }
@@ -27,10 +25,5 @@ export function createClientContext({
   clock = Date.now,
   signingKeyFor = () => null,
 }: ClientContextOptions = {}): ClientContext {
-  return {
-    clock,
-    signingKeyFor,
-    createJti: () => crypto.randomUUID(),
-    dpopNonces: createDpopNonceCache(),
-  };
+  return { clock, signingKeyFor, dpopProofs: createClientProofs(clock) };
 }

@@ -1,6 +1,5 @@
 /** Authenticated requests to the token, revocation and device authorization endpoints, with DPoP nonces and error responses. */
 import { jsonMembers } from '@portcullis/protocol';
-import { createDpopProof } from '../dpop.ts';
 import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
 import type { Registration } from '../storage/credentials.ts';
@@ -67,19 +66,11 @@ export async function authenticatedRequest(
   context: ClientContext,
   { endpoint, issuer, registration, form, dpopKey }: EndpointRequest,
 ): Promise<OAuthRequest> {
-  const { clock, createJti, dpopNonces } = context;
-  const signingKey = context.signingKeyFor(registration.clientId, issuer);
-  const credentials = await clientCredentials(registration, { issuer, signingKey, clock, createJti });
+  const credentials = await clientCredentials(registration, issuer, context);
   const body = new URLSearchParams(form);
   for (const [name, value] of Object.entries(credentials.parameters)) body.set(name, value);
-  const proof = { method: 'POST', url: endpoint, accessToken: null, nonce: dpopNonces.find(endpoint) };
-  const dpop = dpopKey !== null && {
-    dpop: await createDpopProof(dpopKey, {
-      ...proof,
-      now: dpopNonces.timeFor(endpoint, clock()),
-      jti: createJti(),
-    }),
-  };
+  const proven = { method: 'POST', url: endpoint, accessToken: null };
+  const dpop = dpopKey !== null && { dpop: await context.dpopProofs.create(dpopKey, proven) };
   return postRequest(endpoint, 'form', body.toString(), { ...credentials.headers, ...dpop });
 }
 
@@ -93,16 +84,12 @@ export function processEndpointResponse(
   response: OAuthResponse,
 ): EndpointResult {
   requireNoRedirect({ url: endpoint }, response);
-  const isNew = context.dpopNonces.store(endpoint, response.headers);
-  const error = dpopKey === null ? undefined : textMember(response, 'error');
-  if (isNew && error === 'use_dpop_nonce') return { kind: 'retry' };
-  const { dpopNonces, clock } = context;
-  if (error === 'invalid_dpop_proof' && dpopNonces.adjustTime(endpoint, response.headers, clock()))
-    return { kind: 'retry' };
+  const error = textMember(response, 'error');
+  const proofError = dpopKey === null ? null : error;
+  if (context.dpopProofs.learn(endpoint, response.headers, proofError)) return { kind: 'retry' };
   const json = parseJsonOrUndefined(response.body);
   // Some servers report errors with status 200.
-  const isError =
-    textMember(response, 'error') !== undefined && jsonMembers(json)['access_token'] === undefined;
+  const isError = error !== undefined && jsonMembers(json)['access_token'] === undefined;
   if (response.status >= 200 && response.status < 300 && !isError) return { kind: 'granted', json };
   throw errorFrom(endpoint, response, context.clock());
 }

@@ -54,47 +54,31 @@ export function createAuthorizedFetch(
     let hasAuthenticated = false;
     for (;;) {
       const response = await send(request, tokens);
-      if (response.status === 401 && !hasAuthenticated && demandsAuthentication(response)) {
-        hasAuthenticated = true;
-        tokens = (await renew(response, tokens, false)).tokens;
-        continue;
-      }
-      if (response.status === 401 && !renewals.has('obtained')) {
-        const { by, tokens: renewed } = await renew(response, tokens, !renewals.has('refreshed'));
+      const { status } = response;
+      if (status !== 401 && status !== 403) return response;
+      const challenge = readServerChallenge(response.headers);
+      // RFC 9470 §3
+      const demandsAuthentication = challenge.authentication !== undefined && !hasAuthenticated;
+      if (status === 401 && (demandsAuthentication || !renewals.has('obtained'))) {
+        await discardBody(response);
+        const mayRefresh = !renewals.has('refreshed');
+        const { by, tokens: renewed } = await tokenManager.renew(tokens, challenge, mayRefresh);
+        if (demandsAuthentication) hasAuthenticated = true;
         // Adopted tokens that are rejected too must not start an endless loop.
-        renewals.add(renewals.has(by) ? 'obtained' : by);
+        else renewals.add(renewals.has(by) ? 'obtained' : by);
         tokens = renewed;
         continue;
       }
-      if (response.status !== 403 || tokens === null || stepUps >= limits.stepUps) return response;
-      const steppedUp = await stepUp(response, tokens);
+      // Any other 403 is not about scopes.
+      const needsScopes = status === 403 && challenge.error === 'insufficient_scope';
+      if (!needsScopes || tokens === null || stepUps >= limits.stepUps) return response;
+      const steppedUp = await tokenManager.stepUp(tokens, challenge);
       if (steppedUp === null) return response;
       await discardBody(response);
       stepUps += 1;
       tokens = steppedUp;
     }
   }
-
-  async function renew(
-    response: Response,
-    rejected: Tokens | null,
-    mayRefresh: boolean,
-  ): Promise<RenewedTokens> {
-    const challenge = readServerChallenge(response.headers);
-    await discardBody(response);
-    return tokenManager.renew(rejected, challenge, mayRefresh);
-  }
-
-  /** Only a 403 with `insufficient_scope` is about scopes. */
-  async function stepUp(response: Response, tokens: Tokens): Promise<Tokens | null> {
-    const challenge = readServerChallenge(response.headers);
-    return challenge.error === 'insufficient_scope' ? tokenManager.stepUp(tokens, challenge) : null;
-  }
-}
-
-/** @see RFC 9470 §3 */
-function demandsAuthentication({ headers }: Response): boolean {
-  return readServerChallenge(headers).authentication !== undefined;
 }
 
 /** Whether a request can be sent again as it is. */

@@ -1,6 +1,5 @@
 /** Requests to the protected server: the headers that authorize them, and what a 401 or 403 response means. */
 import { readServerChallenge, type ServerChallenge } from '../discovery/challenge.ts';
-import { createDpopProof } from '../dpop.ts';
 import type { Tokens } from '../storage/credentials.ts';
 import type { ClientContext } from '../token-endpoint/client-context.ts';
 import type { OAuthResponse } from '../transport.ts';
@@ -27,16 +26,7 @@ export async function protectedResourceHeaders(
   const headers = { authorization: `${scheme} ${accessToken}` };
   // A bearer token may have a refresh token that is bound to a key.
   if (dpopKey === null || scheme !== 'DPoP') return headers;
-  const nonce = context.dpopNonces.find(request.url);
-  const now = context.dpopNonces.timeFor(request.url, context.clock());
-  const proof = await createDpopProof(dpopKey, {
-    ...request,
-    accessToken,
-    nonce,
-    now,
-    jti: context.createJti(),
-  });
-  return { ...headers, dpop: proof };
+  return { ...headers, dpop: await context.dpopProofs.create(dpopKey, { ...request, accessToken }) };
 }
 
 /** Evaluates the response to such a request, and stores its DPoP nonce. @see RFC 6750 §3.1, RFC 9449 §7.1 and §9 */
@@ -45,17 +35,12 @@ export function processProtectedResourceResponse(
   url: string,
   { status, headers }: Pick<OAuthResponse, 'status' | 'headers'>,
 ): ProtectedResourceResult {
-  const isNew = context.dpopNonces.store(url, headers);
-  if (status !== 401 && status !== 403) return { kind: 'accepted' };
-  const challenge = readServerChallenge(headers);
-  if (status === 401) return mayRetry(isNew, challenge) ? { kind: 'retry' } : { kind: 'rejected', challenge };
+  const challenge = status === 401 || status === 403 ? readServerChallenge(headers) : null;
+  const mayRetry = context.dpopProofs.learn(url, headers, status === 401 ? challenge?.error : null);
+  if (challenge === null) return { kind: 'accepted' };
+  if (status === 401) return mayRetry ? { kind: 'retry' } : { kind: 'rejected', challenge };
   // Any other 403 is not about scopes.
   return challenge.error === 'insufficient_scope'
     ? { kind: 'insufficient_scope', challenge }
     : { kind: 'accepted' };
-
-  function mayRetry(isNewNonce: boolean, { error }: ServerChallenge): boolean {
-    if (error === 'invalid_dpop_proof') return context.dpopNonces.adjustTime(url, headers, context.clock());
-    return isNewNonce && error === 'use_dpop_nonce';
-  }
 }
