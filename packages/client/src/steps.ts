@@ -7,13 +7,9 @@ export { authorizationRequest, type StartedAuthorization } from './authorization
 export { codeTokenRequest, processAuthorizationResponse } from './authorization/response.ts';
 export { planScopes } from './authorization/scope-plan.ts';
 export { challengeRequest, processChallengeResponse } from './discovery/challenge.ts';
-export {
-  processResourceMetadataResponse,
-  processServerMetadataResponse,
-  resourceMetadataRequests,
-  serverMetadataRequests,
-} from './discovery/discover.ts';
 export { buildDiscoveryResult, selectProfile } from './discovery/discovery-result.ts';
+export { processResourceMetadataResponse, resourceMetadataRequests } from './discovery/resource-metadata.ts';
+export { processServerMetadataResponse, serverMetadataRequests } from './discovery/server-metadata.ts';
 export { createDpopKey } from './dpop.ts';
 export { processRegistrationResponse, registrationRequest } from './registration/dynamic-registration.ts';
 export { findPreregistered, metadataDocumentRegistration } from './registration/register.ts';

@@ -11,7 +11,6 @@ import {
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
 import { endpointIssuer, hasForeignEndpoint, validateEndpointOrigins } from './endpoints.ts';
-import { requireNotAnnounced } from './resource-metadata.ts';
 
 /** Everything known about how a server is authorized. */
 export interface DiscoveryResult {
@@ -78,7 +77,13 @@ export function selectProfile(
   if (profile.discovery === 'server-origin') return { ...atOwnOrigin, profile };
   if (found !== null)
     return { profile, server, challenge, resourceMetadata: found, issuers: found.authorization_servers };
-  requireNotAnnounced(challenge);
+  const { resourceMetadata: announced } = challenge;
+  if (announced !== null) {
+    throw new ClientError(
+      'metadata_missing',
+      `The server announces metadata at ${sanitizeText(announced)}, but there is none.`,
+    );
+  }
   if (pinned === null) return { ...atOwnOrigin, profile: profileA };
   throw new ClientError(
     'metadata_missing',

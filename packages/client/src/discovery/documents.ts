@@ -1,4 +1,5 @@
 /** Metadata documents with several well-known locations: a missing document leads to the next one, an outage never does. */
+import { PROTOCOL_VERSION_HEADERS, type Profile, type ProtocolVersionHeader } from '@portcullis/protocol';
 import type { ParseResult } from '@portcullis/protocol/documents';
 import { ClientError, sanitizeText } from '../errors.ts';
 import {
@@ -20,26 +21,28 @@ export function requireDocument<T>(reading: ParseResult<T>, name: string): T {
   throw new ClientError('metadata_invalid', `${name} is not valid: ${issues}.`);
 }
 
-/** How documents are requested. */
-export interface DocumentRequest {
-  readonly transport: Transport;
-  /** The protocol version header. */
-  readonly headers: Readonly<Record<string, string>>;
+/** Requests for the locations of a document. Clients SHOULD send the protocol version during discovery. @see seed 2.4 row 7 */
+export function documentRequests(
+  urls: readonly string[],
+  { revision }: Profile,
+  versionHeader: ProtocolVersionHeader = PROTOCOL_VERSION_HEADERS[0],
+): readonly OAuthRequest[] {
+  return urls.map((url) => getRequest(url, { [versionHeader]: revision }));
 }
 
 /**
- * Requests the locations in order. `null`: none of them has the document.
+ * Sends the requests of the locations in order. `null`: none of them has the document.
  * @throws ClientError when a location is failing or has something other than JSON, and no later location that may still
  * be tried has the document.
  */
 export async function fetchFirstDocument(
-  request: DocumentRequest,
-  urls: readonly string[],
+  transport: Transport,
+  requests: readonly OAuthRequest[],
 ): Promise<NonNullable<unknown> | null> {
   let failure: ClientError | null = null;
-  for (const url of urls) {
+  for (const request of requests) {
     try {
-      const json = await fetchDocument(request, url);
+      const json = await fetchDocument(transport, request);
       if (json !== null) return json;
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
@@ -61,12 +64,12 @@ function mayBeElsewhere(error: ClientError): boolean {
 }
 
 /** In a browser, a server whose CORS policy does not allow the header looks unreachable. */
-async function fetchDocument({ transport, headers }: DocumentRequest, url: string) {
+async function fetchDocument(transport: Transport, request: OAuthRequest) {
   try {
-    return await requestDocument(transport, getRequest(url, headers));
+    return await requestDocument(transport, request);
   } catch (error) {
     if (!isForbiddenByCors(error)) throw error;
-    return requestDocument(transport, getRequest(url));
+    return requestDocument(transport, getRequest(request.url));
   }
 }
 
