@@ -11,16 +11,6 @@ import {
 } from '../transport.ts';
 import { updateRegistration } from './dynamic-registration.ts';
 
-/** `gone`: the issuer does not know the client. `unknown`: its response does not say. */
-type RegistrationStatus = 'registered' | 'gone' | 'unknown';
-
-/** What a probe found. */
-interface ProbedRegistration {
-  readonly status: RegistrationStatus;
-  /** As the issuer describes it now. */
-  readonly registration: Registration;
-}
-
 /** OAuth error codes of an authorization server that does not know the client, or no longer does. */
 const UNKNOWN_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
@@ -35,29 +25,29 @@ const PROBE_TIMEOUT = 5_000;
 /**
  * Probes a stored registration. Where it cannot be read, the authorization endpoint is requested once with an
  * authorization that is never completed: for an unknown client it must not redirect, and responds with an error.
+ * @returns the registration as the issuer describes it now; `null`: the issuer does not know the client
  * @see RFC 7592 §2.1, RFC 6749 §4.1.2.1
  */
 export async function probeRegistration(
   transport: Transport,
   input: AuthorizationRequestInput,
-): Promise<ProbedRegistration> {
+): Promise<Registration | null> {
   const quick = { ...transport, timeout: Math.min(transport.timeout, PROBE_TIMEOUT) };
   const { registration } = input;
   try {
     const request = readRegistrationRequest(registration);
     const read = request === null ? null : await sendRequest(quick, request);
-    const status = read === null ? 'unknown' : readStatus(read);
-    if (read !== null && status === 'registered')
-      return { status, registration: updateRegistration(registration, read) };
+    if (read?.status === 200) return updateRegistration(registration, read);
+    // For a client that does not exist the status is 401.
+    if (read !== null && [401, 404, 410].includes(read.status)) return null;
     // An endpoint that requires pushed requests refuses the probe of any client.
-    if (status !== 'unknown' || input.discovery.metadata.require_pushed_authorization_requests === true)
-      return { status, registration };
+    if (input.discovery.metadata.require_pushed_authorization_requests === true) return registration;
     const { url } = await authorizationRequest(input);
     const page = await sendRequest(quick, getRequest(url, { accept: 'text/html' }));
-    return { status: authorizationPageStatus(page), registration };
+    return isUnknownClientPage(page) ? null : registration;
   } catch (error) {
     // For example, the page may be larger than the size limit for documents.
-    if (error instanceof ClientError) return { status: 'unknown', registration };
+    if (error instanceof ClientError) return registration;
     throw error;
   }
 }
@@ -68,15 +58,9 @@ function readRegistrationRequest({ management }: Registration): OAuthRequest | n
   return getRequest(management.uri, { authorization: `Bearer ${management.token}` });
 }
 
-/** For a client that does not exist the status is 401. @see RFC 7592 §2.1 */
-function readStatus({ status }: OAuthResponse): RegistrationStatus {
-  if (status === 401 || status === 404 || status === 410) return 'gone';
-  return status === 200 ? 'registered' : 'unknown';
-}
-
 /** Bot protection responds to programs with 403 and 429, which says nothing about the client. */
-function authorizationPageStatus({ status, headers }: OAuthResponse): RegistrationStatus {
-  if (status === 400 || status === 401) return 'gone';
+function isUnknownClientPage({ status, headers }: OAuthResponse): boolean {
+  if (status === 400 || status === 401) return true;
   const location = URL.parse(headers.get('location') ?? '', 'https://relative.invalid');
-  return UNKNOWN_CLIENT.has(location?.searchParams.get('error') ?? '') ? 'gone' : 'unknown';
+  return UNKNOWN_CLIENT.has(location?.searchParams.get('error') ?? '');
 }

@@ -116,9 +116,8 @@ export function createStoredRegistrations(
     if (tokens?.clientId === registration.clientId && isRecent(tokens)) return registration;
     const request = { discovery, registration, redirectUri, scopes };
     const probed = await probeRegistration(transport, request);
-    if (probed.registration !== registration)
-      await saveRegistration(store, keyFor(discovery), probed.registration);
-    if (probed.status !== 'gone') return probed.registration;
+    if (probed !== null && probed !== registration) await saveRegistration(store, keyFor(discovery), probed);
+    if (probed !== null) return probed;
     const reason = 'the authorization server no longer knows it';
     await discard(keyFor(discovery), reason, registration.clientId);
     return null;
