@@ -49,10 +49,8 @@ export interface ClientSettings extends Required<Omit<ClientOptions, OtherOption
  */
 export function resolveClientOptions(options: ClientOptions): ClientSettings {
   const server = readServerUrl(options.serverUrl);
-  const issues = findIssues(options);
-  if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
   const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-  return Object.freeze<ClientSettings>({
+  const settings: ClientSettings = {
     server,
     grant: options.grant ?? { kind: 'user' },
     registration: options.registration ?? {},
@@ -79,7 +77,10 @@ export function resolveClientOptions(options: ClientOptions): ClientSettings {
     random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
     sleep: options.sleep ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))),
     limits: { ...defaultClientLimits, ...options.limits },
-  });
+  };
+  const issues = findIssues(options, settings);
+  if (issues.length > 0) throw new ClientError('configuration_invalid', `${issues.join('; ')}.`);
+  return Object.freeze(settings);
 }
 
 /**
@@ -105,14 +106,14 @@ function suggestServerUrl(text: string): string | null {
   return resourceOfServer(`${isLoopback ? 'http' : 'https'}://${text}`);
 }
 
-function findIssues(options: ClientOptions): readonly string[] {
-  const { grant = { kind: 'user' }, registration = {}, revision, sendTokenTo } = options;
-  const issues = [...findUnknownNames(options)];
+function findIssues(options: ClientOptions, settings: ClientSettings): readonly string[] {
+  const { grant, registration, sendTokenTo, profile } = settings;
+  const issues = [...findUnknownNames(options, settings)];
   if (isMachineGrant(grant) && (registration.preregistered ?? []).length === 0)
     issues.push(`the grant ${grant.kind} needs a preregistered client`);
-  if (revision !== undefined && findProfile(revision) === undefined)
-    issues.push(`revision must be one of ${profiles.map((profile) => profile.revision).join(', ')}`);
-  if (!['undefined', 'function'].includes(typeof sendTokenTo) && !TOKEN_TARGETS.has(sendTokenTo))
+  if (options.revision !== undefined && profile === null)
+    issues.push(`revision must be one of ${profiles.map(({ revision }) => revision).join(', ')}`);
+  if (typeof sendTokenTo !== 'function' && !TOKEN_TARGETS.has(sendTokenTo))
     issues.push('sendTokenTo must be resource, origin or a function');
   const url = registration.metadataDocumentUrl;
   const urlIssue = url === undefined ? null : findDocumentUrlIssue(url);
@@ -121,35 +122,6 @@ function findIssues(options: ClientOptions): readonly string[] {
 }
 
 const TOKEN_TARGETS: ReadonlySet<unknown> = new Set(['resource', 'origin']);
-
-const OPTIONS: OptionNames<ClientOptions> = {
-  serverUrl: true,
-  grant: true,
-  registration: true,
-  browser: true,
-  receiver: true,
-  store: true,
-  account: true,
-  fetch: true,
-  oauthFetch: true,
-  mapFetchError: true,
-  revision: true,
-  versionHeader: true,
-  scopes: true,
-  sendTokenTo: true,
-  trustedOrigins: true,
-  issuerAliases: true,
-  resourceIndicators: true,
-  orderAuthorizationServers: true,
-  confirmStepUp: true,
-  retryStepUp: true,
-  dpop: true,
-  onEvent: true,
-  clock: true,
-  random: true,
-  sleep: true,
-  limits: true,
-};
 
 const SCOPES: OptionNames<ScopeSettings> = { add: true, only: true };
 
@@ -174,10 +146,18 @@ const PREREGISTERED: OptionNames<PreregisteredClient> = {
 };
 
 /** A misspelled option would silently have no effect. */
-function findUnknownNames(options: ClientOptions): readonly string[] {
+function findUnknownNames(
+  options: ClientOptions,
+  { server: _server, profile: _profile, emit: _emit, ...sameNames }: ClientSettings,
+): readonly string[] {
   const { preregistered = [] } = options.registration ?? {};
+  // The settings have the names of the options, except for those.
+  const known: Readonly<Record<keyof ClientOptions, unknown>> = {
+    ...sameNames,
+    ...{ serverUrl: true, revision: true, onEvent: true },
+  };
   return [
-    ...unknownOptionIssues(options, OPTIONS),
+    ...unknownOptionIssues(options, known),
     ...unknownOptionIssues(options.scopes, SCOPES, 'scopes.'),
     ...unknownOptionIssues(options.limits, defaultClientLimits, 'limits.'),
     ...unknownOptionIssues(options.registration, REGISTRATION, 'registration.'),

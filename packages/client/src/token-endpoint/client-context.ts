@@ -1,5 +1,5 @@
 /** What requests of a client are authenticated and proven with: clock, DPoP proofs and signing keys. */
-import { createClientProofs, type ClientProofs } from '../dpop.ts';
+import { type ClientProofs, createClientProofs } from '../dpop.ts';
 import type { ClientSigningKey } from '../signing-key.ts';
 
 /** Use one for the lifetime of a client: it caches the DPoP nonces. */
