@@ -3,6 +3,7 @@ import { createServer as createHttp1Server, request as httpRequest, type Request
 import { connect, createServer } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { OAuthError } from '@portcullis/protocol';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -16,6 +17,7 @@ import * as forKoa from '../src/adapters/koa.ts';
 import { authInfoOf, principalOf } from '../src/adapters/mcp.ts';
 import * as forNode from '../src/adapters/node.ts';
 import { createGuard, type Guard } from '../src/index.ts';
+import { createHolder } from './support/holder.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 import { listen, received, type Sent, type Started } from './support/server.ts';
 
@@ -730,6 +732,24 @@ describe('errors behind Hono', () => {
     expect([response.status, await response.text()]).toEqual([418, 'mine']);
     const thrown = new Error('mine');
     await expect(async () => failing(thrown).request('/mcp')).rejects.toBe(thrown);
+  });
+
+  it.each(['DPoP', 'Bearer'])('challenges a late error with the scheme of the token: %s', async (scheme) => {
+    const own = createGuard({ resource: RESOURCE, verifier: issuer.verifier(), clock: () => NOW, dpop: {} });
+    const app = new Hono();
+    app.onError(forHono.errorHandler(own));
+    app.use('/mcp', forHono.protect(own));
+    app.get('/mcp', () => {
+      throw new OAuthError('insufficient_scope', 'More scopes are needed.', { scopes: ['write'] });
+    });
+    const holder = await createHolder();
+    const token = await issuer.token(scheme === 'DPoP' ? { cnf: { jkt: holder.thumbprint } } : {});
+    const dpop = await holder.prove(token, { iat: NOW, htm: 'GET' });
+    const response = await app.request(RESOURCE, {
+      headers: { authorization: `${scheme} ${token}`, ...(scheme === 'DPoP' && { dpop }) },
+    });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('www-authenticate')).toMatch(new RegExp(`^${scheme} .*insufficient_scope`));
   });
 });
 

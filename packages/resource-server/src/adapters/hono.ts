@@ -9,7 +9,13 @@ import type { ReadBody } from '../request-info.ts';
 import { takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
 import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
-import { takeWebRequest, toWebResponse, webBodyReader, withMissingHeaders } from './web-request.ts';
+import {
+  takeWebRequest,
+  toWebResponse,
+  webBodyReader,
+  webRequestInfo,
+  withMissingHeaders,
+} from './web-request.ts';
 import { endStreamWithToken } from './web-stream.ts';
 
 export { principalOf } from './route.ts';
@@ -135,13 +141,11 @@ function finishResponse(
  * own response; rethrows other errors. @see RFC 6750 §3
  */
 export function errorHandler(guard: Guard): (error: unknown, context: HonoContext) => Response {
-  return (error, { req }) => {
-    const { method, url, headers } = req.raw;
+  return (error, context) => {
     if (error instanceof OAuthError) {
-      return toWebResponse(
-        guard.errorResponse(error, { method, url, origin: headers.get('origin'), authorization: null }),
-        method,
-      );
+      const { raw } = context.req;
+      const requestInfo = { ...webRequestInfo(raw), principal: attachedPrincipal(context) };
+      return toWebResponse(guard.errorResponse(error, requestInfo), raw.method);
     }
     const { getResponse } = error as { readonly getResponse?: () => Response };
     if (getResponse === undefined) throw error;
@@ -152,11 +156,9 @@ export function errorHandler(guard: Guard): (error: unknown, context: HonoContex
 /** Serves protected resource metadata, and preflights of the resources. Put it first. @see RFC 9728 §3 */
 export function serveMetadata(guard: Guard): HonoMiddleware {
   return async (context, next) => {
-    const { method, url, headers } = context.req.raw;
-    const origin = headers.get('origin');
-    const requestedMethod = headers.get('access-control-request-method');
-    const guardResponse = guard.publicResponse({ method, url, origin, requestedMethod, authorization: null });
-    if (guardResponse !== null) return toWebResponse(guardResponse, method);
+    const { raw } = context.req;
+    const guardResponse = guard.publicResponse(webRequestInfo(raw));
+    if (guardResponse !== null) return toWebResponse(guardResponse, raw.method);
     await next();
     return undefined;
   };

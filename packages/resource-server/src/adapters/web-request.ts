@@ -16,8 +16,8 @@ export function takeWebRequest(original: Request): {
   return { request, requestInfo: { ...requestInfo, body: webBodyReader(request) } };
 }
 
-/** Reads a request, except for its body. */
-function webRequestInfo(request: Request): RequestInfo {
+/** Reads a request, except for its body, without removing its token. */
+export function webRequestInfo(request: Request): RequestInfo {
   const { headers, method, url } = request;
   const authorization = headers.get('authorization');
   return {
