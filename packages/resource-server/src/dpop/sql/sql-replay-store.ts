@@ -1,5 +1,5 @@
 /** Replay detection for DPoP proofs in a database that several processes share. Optional. */
-import { SKEW_TOLERANCE, tooManyRequests } from '@portcullis/protocol';
+import { createLruCache, SKEW_TOLERANCE, tooManyRequests } from '@portcullis/protocol';
 import type { ReplayStore } from '../replay-cache.ts';
 
 /** The part of `DatabaseSync` of `node:sqlite`, or of a similar driver, that is used. */
@@ -92,6 +92,10 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
   }, options);
 }
 
+function systemSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
 function tableName({ table = 'dpop_proofs' }: SqlReplayOptions): string {
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return table;
   throw new TypeError('The table of proofs must have a name of lowercase letters, digits and underscores.');
@@ -102,20 +106,44 @@ function deleteExpired(table: string, before: string, locking = ''): string {
     (SELECT proof FROM ${table} WHERE until < ${before} ORDER BY until LIMIT ${MAX_SWEPT} ${locking})`;
 }
 
+/** The proofs of one key, until the first of them expires. */
+interface ProofCount {
+  readonly proofs: number;
+  /** Epoch seconds. */
+  readonly endsAt: number;
+}
+
+/** Keys whose proofs are counted. A client that uses more of them at once has as many quotas. */
+const COUNTED_KEYS = 10_000;
+
 /**
- * A replay store in which no client alone can fill the table, for a database of your own.
+ * A replay store in which no client alone can fill the table, for a database of your own. The proofs of each key are counted
+ * until the first of them expires, then from zero.
  * @param remember stores a proof; `false` if it is stored already
  */
 export function limitedReplayStore(
   remember: ReplayStore['remember'],
-  options: Pick<SqlReplayOptions, 'maxProofsPerKey' | 'clock'> = {},
+  {
+    maxProofsPerKey = 100_000,
+    clock = systemSeconds,
+  }: Pick<SqlReplayOptions, 'maxProofsPerKey' | 'clock'> = {},
 ): ReplayStore {
-  const quotas = createProofQuotas(options);
+  const counts = createLruCache<ProofCount>({ entries: COUNTED_KEYS });
+
+  function countOf(key: string, now: number): ProofCount | null {
+    const count = counts.get(key);
+    return count !== undefined && now < count.endsAt ? count : null;
+  }
+
   return {
     remember(proof, until, key) {
-      quotas.check(key);
+      const now = clock();
+      const used = countOf(key, now);
+      if (used !== null && used.proofs >= maxProofsPerKey)
+        throw tooManyRequests('more proofs of one key than can be remembered', Math.ceil(used.endsAt - now));
       const count = (isNew: boolean): boolean => {
-        if (isNew) quotas.count(key, until);
+        const { proofs, endsAt } = countOf(key, clock()) ?? { proofs: 0, endsAt: until };
+        if (isNew) counts.set(key, { proofs: proofs + 1, endsAt });
         return isNew;
       };
       const stored = remember(proof, until, key);
@@ -124,41 +152,8 @@ export function limitedReplayStore(
   };
 }
 
-/** Counts the proofs of each key until the first of them expires, then starts over. */
-function createProofQuotas({
-  maxProofsPerKey: maxPerKey = 100_000,
-  clock = () => Math.floor(Date.now() / 1000),
-}: SqlReplayOptions): {
-  /** @throws OAuthError 429 for a key that has used its quota */
-  check(key: string): void;
-  count(key: string, until: number): void;
-} {
-  const used = new Map<string, { readonly proofs: number; readonly endsAt: number }>();
-  let sweptAt = clock();
-
-  function sweep(now: number): void {
-    sweptAt = now;
-    for (const [key, { endsAt }] of used) if (endsAt <= now) used.delete(key);
-  }
-
-  return {
-    check(key) {
-      const now = clock();
-      if (now >= sweptAt + SWEEP_INTERVAL || sweptAt > now + SKEW_TOLERANCE) sweep(now);
-      const { proofs = 0, endsAt = 0 } = used.get(key) ?? {};
-      if (now < endsAt && proofs >= maxPerKey)
-        throw tooManyRequests('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
-    },
-    count(key, until) {
-      const known = used.get(key);
-      const isRunning = known !== undefined && clock() < known.endsAt;
-      used.set(key, isRunning ? { ...known, proofs: known.proofs + 1 } : { proofs: 1, endsAt: until });
-    },
-  };
-}
-
 /** When expired proofs are deleted: once per interval, and at each call while as many as possible were deleted by the last. */
-function createSweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): {
+function createSweepTimer({ clock = systemSeconds }: SqlReplayOptions): {
   /** If a deletion is due, returns the time before which deleted proofs have expired, and `null` otherwise. */
   due(): number | null;
   record(deleted: number): void;
