@@ -29,7 +29,7 @@ export function hasQueryToken(target: string): boolean {
 }
 
 /** What requests are matched by. */
-interface HasPath {
+export interface HasPath {
   /** In comparable form, without a trailing slash. */
   readonly path: string;
 }

@@ -12,7 +12,8 @@ import {
   type ProofPlatform,
 } from '@portcullis/protocol';
 import type { GuardResponse } from '../guard-response.ts';
-import { isAtOrBelowResource, requestPath } from '../request-path.ts';
+import type { RequestInfo } from '../request-info.ts';
+import { type HasPath, isAtOrBelowResource, requestPath } from '../request-path.ts';
 import { digest } from '../verifiers/node-crypto.ts';
 import { readPublicKey } from '../verifiers/public-keys.ts';
 import type { DpopOptions } from './dpop-options.ts';
@@ -21,18 +22,9 @@ import { createReplayCache } from './replay-cache.ts';
 type Headers = Readonly<Record<string, string>>;
 
 /** The part of a protected resource that a proof covers. */
-interface ProvableResource {
+interface ProvableResource extends HasPath {
   readonly resource: string;
   readonly origin: string;
-  /** In comparable form, without a trailing slash. */
-  readonly path: string;
-}
-
-/** The part of a request that a proof covers. */
-interface ProvableRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly dpop?: string | null | undefined;
 }
 
 export type ProofOfPossession = ReturnType<typeof createProofOfPossession>;
@@ -65,7 +57,7 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
     async check(
       binding: { readonly token: string; readonly thumbprint: string },
       resource: ProvableResource,
-      { method, url, dpop }: ProvableRequest,
+      { method, url, dpop }: Pick<RequestInfo, 'method' | 'url' | 'dpop'>,
     ): Promise<void> {
       const expected = { method, url: publicUrl(resource, url), now: clock(), ...binding };
       try {

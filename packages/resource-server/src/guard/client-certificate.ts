@@ -1,15 +1,8 @@
 /** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
 import { decodeBase64url, tokenRejected } from '@portcullis/protocol';
 import type { CertificateOptions } from '../options.ts';
+import type { RequestInfo } from '../request-info.ts';
 import { digest } from '../verifiers/node-crypto.ts';
-
-/** The part of a request that carries its certificate. */
-export interface CertificateSource {
-  /** The socket, if the adapter knows it. */
-  readonly socket?: unknown;
-  /** The `Client-Cert` header. */
-  readonly clientCertificate?: string | null | undefined;
-}
 
 /** The part of a TLS socket of Node that is used. */
 interface TlsSocket {
@@ -27,7 +20,7 @@ const MAX_HEADER_LENGTH = 16_384;
 export async function checkClientCertificate(
   thumbprint: string,
   { from }: CertificateOptions,
-  request: CertificateSource,
+  request: Pick<RequestInfo, 'socket' | 'clientCertificate'>,
 ): Promise<void> {
   const shown =
     from === 'tls' ? tlsThumbprint(request.socket) : await headerThumbprint(request.clientCertificate);

@@ -13,8 +13,7 @@ import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '
 import type { RequestInfo } from '../request-info.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
 import type { TokenExpectation, VerificationResult } from '../verifiers/token-verifier.ts';
-import { readRequestToken } from './request-token.ts';
-import { bindingError, checkTokenBinding, type TokenBinding } from './token-binding.ts';
+import { bindingError, checkTokenBinding, readRequestToken, type TokenBinding } from './request-token.ts';
 
 /** The decision to let a request pass. */
 export interface Authorized {
