@@ -11,9 +11,8 @@ import {
   discoverEndpoint,
   type FetchLimits,
   fetchWithoutRedirect,
-  readTextBody,
-  releaseBody,
-  withDeadline,
+  parseJsonBody,
+  type RemoteResponse,
 } from '../verifiers/fetch-json.ts';
 import type { createClientAuthentication } from './client-authentication.ts';
 import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest } from './upstream-token.ts';
@@ -60,12 +59,9 @@ export function createTokenExchange({
     );
     if (endpoint === null && MOVED.includes(response.status)) {
       found = null;
-      releaseBody(response);
       throw temporarilyUnavailable(`status ${response.status}: the token endpoint has moved`);
     }
-    const body = await withDeadline(readTextBody(response), remote.timeout).then(parse, (error: unknown) => {
-      throw temporarilyUnavailable('the response of the token endpoint cannot be read', undefined, error);
-    });
+    const body = parse(response);
     if (response.status !== 200) throw toExchangeError(response, body);
     return toUpstreamToken(body, scopes, clock());
   };
@@ -73,7 +69,7 @@ export function createTokenExchange({
   async function send(
     subjectToken: string,
     target: Pick<Parameters<typeof tokenExchangeForm>[0], 'audience' | 'scopes'>,
-  ): Promise<Response> {
+  ): Promise<RemoteResponse> {
     const url = found ?? (await discoverEndpoint(issuer, 'token_endpoint', remote));
     found = url;
     const { parameters, headers } = await prove();
@@ -88,9 +84,9 @@ export function createTokenExchange({
 }
 
 /** Parses JSON; `null` for anything else. */
-function parse(text: string): unknown {
+function parse(response: RemoteResponse): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonBody(response);
   } catch {
     return null;
   }
@@ -112,7 +108,7 @@ function toUpstreamToken(json: unknown, wanted: readonly string[], now: number):
 /** The maximum of `retryAfter`, in seconds. */
 const LONGEST_WAIT = 60;
 
-function toExchangeError({ status, headers }: Response, json: unknown): OAuthError {
+function toExchangeError({ status, headers }: RemoteResponse, json: unknown): OAuthError {
   const { error } = jsonMembers(json);
   const isOutage = status === 429 || status >= 500;
   const wait = Number(headers.get('retry-after') ?? Number.NaN);

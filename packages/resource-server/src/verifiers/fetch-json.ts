@@ -1,5 +1,5 @@
 /** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
-import { jsonMembers, readBytes, readSecureUrl, serverMetadataUrls } from '@portcullis/protocol';
+import { beforeAbort, jsonMembers, readBytes, readSecureUrl, serverMetadataUrls } from '@portcullis/protocol';
 
 /** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
@@ -26,41 +26,50 @@ export function isSecureEndpoint(url: string): boolean {
   return readSecureUrl(url) !== null;
 }
 
+/** A response with its whole body. */
+export interface RemoteResponse extends Pick<Response, 'status' | 'headers'> {
+  readonly body: Uint8Array;
+}
+
 /**
  * Fetches JSON with status 200.
  * @throws Error for any other status, a redirect, a body that is too long or not JSON, or after the timeout
  */
 export async function fetchJson(url: string, limits: FetchLimits): Promise<unknown> {
   const response = await fetchWithoutRedirect(url, limits);
-  if (response.status === 200) return JSON.parse(await readTextBody(response));
-  releaseBody(response);
+  if (response.status === 200) return parseJsonBody(response);
   throw new Error(`${url} responded ${response.status}`);
 }
 
-/** Releases the connection of a response whose body is not needed. */
-export function releaseBody({ body }: Response): void {
-  void body?.cancel().catch(() => undefined);
+/** Parses a body. @throws Error if it is not JSON in UTF-8 */
+export function parseJsonBody({ body }: RemoteResponse): unknown {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
 }
 
-/** Fetches a response of any status, whose body is still unread. @throws Error for a redirect, or after the timeout */
+/** Fetches a response of any status. @throws Error for a redirect, a body that is too long, or after the timeout */
 export async function fetchWithoutRedirect(
   url: string,
   { fetch, timeout }: FetchLimits,
   { headers, ...init }: RequestInit = {},
-): Promise<Response> {
+): Promise<RemoteResponse> {
+  const signal = AbortSignal.timeout(timeout);
   const sent = fetch(url, {
     ...init,
     // Some runtimes do not support `error`. With `manual` they return the redirect, or a response without a status.
     redirect: 'manual',
-    signal: AbortSignal.timeout(timeout),
+    signal,
     headers: { accept: 'application/json', ...headers },
   });
   // A `fetch` of the application may ignore the signal.
-  const response = await withDeadline(sent, timeout);
-  const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
-  if (!isRedirect) return response;
-  releaseBody(response);
-  throw new Error(`${url} responded with a redirect`);
+  const response = await beforeAbort(sent, signal);
+  const { status } = response;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    void response.body?.cancel().catch(() => undefined);
+    throw new Error(`${url} responded with a redirect`);
+  }
+  const tooLong = () => new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
+  const body = await readBytes(response.body, { limit: MAX_BODY_BYTES, tooLong, signal });
+  return { status, headers: response.headers, body };
 }
 
 /**
@@ -86,23 +95,4 @@ export async function discoverEndpoint(
     }
   }
   throw new Error('the metadata of the issuer is unavailable', { cause: failure });
-}
-
-/** Reads a body. @throws Error if it is too long or not UTF-8 */
-export async function readTextBody(response: Response): Promise<string> {
-  const tooLong = () => new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
-  const bytes = await readBytes(response.body, { limit: MAX_BODY_BYTES, tooLong });
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-}
-
-/**
- * Returns the promise, or rejects after the deadline. Every caller has its own timer: some runtimes cancel what a
- * request started as soon as that request ends, including timers.
- */
-export function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${milliseconds} ms`)), milliseconds);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

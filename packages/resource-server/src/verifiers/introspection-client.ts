@@ -2,14 +2,14 @@
  * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
  * a cool-down after failures.
  */
-import { basicCredentials, jsonMembers, SKEW_TOLERANCE, temporarilyUnavailable } from '@portcullis/protocol';
 import {
-  type FetchLimits,
-  fetchWithoutRedirect,
-  readTextBody,
-  releaseBody,
-  withDeadline,
-} from './fetch-json.ts';
+  basicCredentials,
+  beforeAbort,
+  jsonMembers,
+  SKEW_TOLERANCE,
+  temporarilyUnavailable,
+} from '@portcullis/protocol';
+import { type FetchLimits, fetchWithoutRedirect, parseJsonBody, type RemoteResponse } from './fetch-json.ts';
 import { createTokenShapes, hasFreeSlot, type SlotClaim } from './introspection-slots.ts';
 
 /** The introspection response. */
@@ -72,8 +72,8 @@ export function createIntrospectionClient(
       headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
     });
-    if (response.status !== 200) throw await toFailure(response);
-    const body: unknown = JSON.parse(await readTextBody(response));
+    if (response.status !== 200) throw toFailure(response);
+    const body = parseJsonBody(response);
     if (!isIntrospection(body)) throw new Error('the response does not say whether the token is active');
     if (body['active'] === true) shapes.add(token);
     return body;
@@ -112,13 +112,11 @@ export function createIntrospectionClient(
         throw temporarilyUnavailable('too many concurrent introspection requests', COOLDOWN);
       pending = start(token, now, claim);
     }
-    return withDeadline(pending.response, limits.timeout + 1000);
+    return beforeAbort(pending.response, AbortSignal.timeout(limits.timeout + 1000));
   };
 }
 
-async function toFailure(response: Response): Promise<IntrospectionFailure> {
-  releaseBody(response);
-  const { status, headers } = response;
+function toFailure({ status, headers }: RemoteResponse): IntrospectionFailure {
   const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
   const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);
   return new IntrospectionFailure(

@@ -2,8 +2,13 @@
  * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
  * outages.
  */
-import { createLruCache, SKEW_TOLERANCE, temporarilyUnavailable, tokenRejected } from '@portcullis/protocol';
-import { withDeadline } from './fetch-json.ts';
+import {
+  beforeAbort,
+  createLruCache,
+  SKEW_TOLERANCE,
+  temporarilyUnavailable,
+  tokenRejected,
+} from '@portcullis/protocol';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
 /** Limits of the key cache, in seconds. */
@@ -113,9 +118,10 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     if (state.inFlight === started) Object.assign(state, outcome);
   }
 
+  /** Every caller has its own timer: some runtimes cancel those of a request, and what it started, as soon as it ends. */
   async function waitFor(started: Promise<void>): Promise<void> {
     try {
-      await withDeadline(started, timeout);
+      await beforeAbort(started, AbortSignal.timeout(timeout));
     } catch (failure) {
       settle(started, { failure });
     }
