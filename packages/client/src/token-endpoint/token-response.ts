@@ -76,7 +76,6 @@ function expiryOf(lifetime: number | undefined, now: number): number | null {
   return lifetime === undefined || !(lifetime > 0) ? null : now + Math.min(lifetime, 1e9) * 1000;
 }
 
-/** Type names are case-insensitive. */
 function invalid(what: string): ClientError {
   return new ClientError('token_response_invalid', `The response of the token endpoint ${what}.`);
 }
