@@ -78,8 +78,10 @@ describe('portcullis --server', () => {
       code: 0,
       output: expect.stringContaining('/invitation?token='),
     });
-    const described = await as('ops', 'users', 'describe', 'eve@example.com', '--groups', 'a, b', '--json');
-    expect(JSON.parse(described.output)).toMatchObject({ groups: ['a', 'b'], role: 'viewer' });
+    const profile = ['--name', 'Eve', '--groups', 'a, b'];
+    const described = await as('ops', 'users', 'describe', 'eve@example.com', ...profile, '--json');
+    const expected = { name: 'Eve', groups: ['a', 'b'], role: 'viewer' };
+    expect(JSON.parse(described.output)).toMatchObject(expected);
     const disabled = await as('ops', 'users', 'disable', 'eve@example.com', '--reason', 'left', '--json');
     expect(JSON.parse(disabled.output)).toMatchObject({ disabledAt: expect.any(String) });
     const reasons = async () => {

@@ -4,7 +4,7 @@ import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/fla
 import { withClient } from '../client/open-client.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { flagOf, hasFlag, settingNames } from '../settings/schema.ts';
+import { flagOf, hasFlag, settingNames, variableOf } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { apiOf, createAdminApi } from './admin-api.ts';
 import { type RemoteCommand, type RemoteFlags, requestOf } from './command.ts';
@@ -35,8 +35,8 @@ export function defineRemote(
     if (remote.description !== undefined) command.description(remote.description);
     for (const argument of beside?.registeredArguments ?? []) command.addArgument(argument);
     for (const [flags, about] of remote.options ?? []) command.option(flags, about);
-    const omitted = [...SETTINGS, ...(remote.without ?? [])];
-    addMissing(command, beside?.options.filter(({ long }) => !omitted.includes(long ?? '')) ?? []);
+    const isOffered = (option: Option) => !isSetting(option) && !remote.without?.includes(option.long ?? '');
+    addMissing(command, beside?.options.filter(isOffered) ?? []);
     if (isChange(remote)) addMissing(command, [new Option('--reason <text>', 'why, for the audit log')]);
     const own = new Set(command.options.map(({ long }) => long));
     addMissing(command, addJsonOption(addSignInOptions(new Command())).options);
@@ -51,8 +51,12 @@ export function defineRemote(
       });
 }
 
-/** Options that find the database. */
-const SETTINGS: readonly string[] = settingNames.filter(hasFlag).map(flagOf);
+/** Whether an option finds the database. Options of commands may have the name of a setting, as `--name` has. */
+function isSetting({ long, description }: Option): boolean {
+  return settingNames.some(
+    (name) => hasFlag(name) && flagOf(name) === long && description.includes(`[${variableOf(name)}, `),
+  );
+}
 
 function isChange(remote: RemoteCommand): boolean {
   const request = 'request' in remote && typeof remote.request === 'string' ? remote.request : 'GET ';
