@@ -302,11 +302,6 @@ export const migrations: readonly Migration[] = [
     name: 'clients that were enabled again',
     statements: ({ integer }) => [`ALTER TABLE clients ADD COLUMN enabled_at ${integer}`],
   },
-  {
-    number: 34,
-    name: 'without status lists',
-    statements: () => ['DROP TABLE status_indexes', 'DROP TABLE status_index_counter'],
-  },
 ];
 
 /**

@@ -279,7 +279,7 @@ function federation({ text, integer, bytes, table }: Dialect): readonly string[]
   ];
 }
 
-/** Migration 34 drops them. */
+/** Unused: servers of the previous version, which may still run, write and delete its rows. */
 function statusLists({ text, integer, table }: Dialect): readonly string[] {
   return [
     `CREATE TABLE status_index_counter (
