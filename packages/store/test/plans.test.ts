@@ -138,7 +138,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
       WHEN a.atttypid = 'bigint'::regtype THEN '${NOW + 5} - n'
       WHEN a.atttypid = 'bytea'::regtype THEN '''\\x00''::bytea' ELSE '''row ''|| n' END AS value) AS v
   WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
-    AND c.relname NOT IN ('sweep_lease', 'portcullis_migrations', 'signing_keys', 'data_keys')
+    AND c.relname NOT IN ('status_index_counter', 'sweep_lease', 'portcullis_migrations', 'signing_keys', 'data_keys')
   GROUP BY c.relname ORDER BY c.relname <> 'accounts', c.relname <> 'grants', c.relname`;
 /**
  * Keys, setup links, SCIM tokens and what is one row are few. Rows that live for minutes are read as a whole when an account or a client ends, which is
