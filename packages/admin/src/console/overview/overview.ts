@@ -116,7 +116,7 @@ function figures({ points, earlier }: Overview, view: ViewName, now: number): Ma
     figure(
       label,
       formatCount(count(counts)),
-      compareCounts(count(counts), count(earlier), than),
+      compareCounts(count(counts), earlier && count(earlier), than),
       label === 'Refusals' ? '#refusals' : links.events({ type, since }),
     ),
   )}</div>`;
@@ -201,7 +201,7 @@ function refusals({ points, earlier }: Overview, view: ViewName, now: number): M
       return [
         html`<a href="${links.events({ type, ...about, since })}">${label}</a>`,
         formatCount(count),
-        compareCounts(count, earlier.refusals[reason] ?? 0, than),
+        compareCounts(count, earlier && (earlier.refusals[reason] ?? 0), than),
       ];
     });
   return html`<div id="refusals">${table('Refusals by reason', ['Reason', columnOf.number('Count'), 'Compared'], rows)}</div>`;

@@ -42,8 +42,8 @@ export interface Point {
 /** What was counted in a view. */
 export interface Overview {
   readonly points: readonly Point[];
-  /** The same time earlier. */
-  readonly earlier: Counts;
+  /** The same time earlier; `null`: the log does not reach back so far. */
+  readonly earlier: Counts | null;
   readonly isComplete: boolean;
 }
 
@@ -58,12 +58,18 @@ export async function readOverview(statistics: Statistics, name: ViewName, now: 
   ]);
   return {
     points: groupBuckets(shown.buckets, group, step),
-    earlier: sumCounts(before.buckets.map(({ counts }) => counts)),
+    earlier: reachesBack(before.buckets) ? sumCounts(before.buckets.map(({ counts }) => counts)) : null,
     isComplete: shown.isComplete,
   };
 }
 
 type Bucket = Awaited<ReturnType<Statistics['count']>>['buckets'][number];
+
+/** Whether there were events from the begin on, as far as that can be told. */
+function reachesBack(buckets: readonly Bucket[]): boolean {
+  const first = buckets.slice(0, Math.ceil(buckets.length / 4));
+  return first.some(({ counts }) => Object.keys(counts.events).length > 0);
+}
 
 /** Buckets in groups of so many, as the points of a plot. */
 function groupBuckets(buckets: readonly Bucket[], size: number, step: SeriesStep): readonly Point[] {
@@ -88,7 +94,8 @@ export function earlierText(name: ViewName, now: number): string {
 }
 
 /** `8 % more than last Tuesday` */
-export function compareCounts(count: number, earlier: number, than: string): string {
+export function compareCounts(count: number, earlier: number | null, than: string): string {
+  if (earlier === null) return `no figures for ${than}`;
   if (earlier === 0) return count === 0 ? `none, as ${than}` : `none ${than}`;
   const percent = Math.round(((count - earlier) / earlier) * 100);
   if (percent === 0) return `as many as ${than}`;

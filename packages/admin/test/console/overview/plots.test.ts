@@ -16,6 +16,7 @@ describe('a comparison', () => {
     [5000, 10, '500 times as many as last Tuesday'],
     [3, 0, 'none last Tuesday'],
     [0, 0, 'none, as last Tuesday'],
+    [3, null, 'no figures for last Tuesday'],
   ])('of %d with %d is %s', (count, earlier, said) => {
     expect(compareCounts(count, earlier, 'last Tuesday')).toBe(said);
   });
@@ -51,6 +52,19 @@ describe('a view', () => {
       expect(earlier?.events['token.issued']).toBe(count * group);
     },
   );
+
+  it('has nothing to compare with where the log begins later than the time before', async () => {
+    const begin = addSteps('day', beginOf('day', NOW), -40);
+    const count: Statistics['count'] = async (...range) => {
+      const { buckets, ...about } = await (statistics as Statistics).count(...range);
+      return {
+        ...about,
+        buckets: buckets.map((bucket) => (bucket.at < begin ? { ...bucket, counts: NO_COUNTS } : bucket)),
+      };
+    };
+    const { earlier } = await readOverview({ ...statistics, count } as Statistics, 'month', NOW);
+    expect(earlier).toBeNull();
+  });
 });
 
 describe('a plot', () => {
