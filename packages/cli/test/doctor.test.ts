@@ -381,6 +381,17 @@ const broken: readonly Broken[] = [
     expect: ['AS-DCR-60, authorization server'],
   },
   {
+    description: 'a registration that is refused at its default path',
+    settings: { resourceMetadata: false, serverMetadata: false, oneOrigin: true },
+    change: ({ as }) => as.on('POST /register', { status: 400, body: { error: 'invalid_redirect_uri' } }),
+    expect: ['AS-DCR-60, authorization server'],
+  },
+  {
+    description: 'a server without metadata, and without an authorization server at its origin',
+    settings: { resourceMetadata: false, serverMetadata: false },
+    expect: ['null, server'],
+  },
+  {
     description: 'a registration without an identifier',
     settings: { registration: { client_id: undefined } },
     expect: ['AS-DCR-61, authorization server'],

@@ -11,7 +11,7 @@ import { explainCallFailure, NO_TOOLS } from './gateway.ts';
 import { probeMcp } from './mcp-probe.ts';
 import { findObstacle, findProtectedOperation, sendOrStream } from './no-challenge.ts';
 import type { Exchange } from './report.ts';
-import { ExaminationStopped } from './report-builder.ts';
+import { ExaminationStopped, type Problem } from './report-builder.ts';
 import { type Attempt, attempt, failureOf, requestLimits, sendMcpRequest } from './requests.ts';
 
 /** Nothing listens there, and no browser is redirected there. */
@@ -97,6 +97,13 @@ function reportMissingMetadata({ report }: ExaminationContext, exchanges: readon
   }
 }
 
+/** The oldest revision expects an authorization server there. */
+const NO_METADATA: Problem = {
+  owner: 'server',
+  message: 'The server publishes no metadata, and there is no authorization server at its origin.',
+  remedy: 'Serve protected resource metadata that names the authorization server.',
+};
+
 /** Goes as far as possible without a user. */
 export async function examineAuthorization(
   context: ExaminationContext,
@@ -115,6 +122,10 @@ export async function examineAuthorization(
     const { method, clientId } = registered;
     report.addDecisions(explainRegistration(method, clientId, discovery, options.registration ?? {}));
     report.summarize('registration', `${method}, as ${clientId}`);
+  }
+  if (discovery.endpoints === 'default-paths' && registration?.status === 404) {
+    report.addProblem(NO_METADATA);
+    throw new ExaminationStopped();
   }
   if ('failure' in result) return report.fail(result.failure);
 
