@@ -377,6 +377,22 @@ it.each([
   },
 );
 
+it.each([
+  ['fails for an endless id', 9000, ['bytes', 'failed']],
+  ['ends after a shorter id', 8000, ['bytes', 'bytes', 'ended']],
+])('a stream that ends within an event %s', (_what, length, expected) => {
+  const reported: string[] = [];
+  const body = new EditedBody({
+    ...{ name: 'Files', isStream: true, limit: 100_000 },
+    edit: { apply: (message) => message, mayPassLong: () => true, mayBeCached: false },
+    expected: () => NO_RESPONSES,
+    listener: { ...NO_PAUSES, report: ({ kind }) => void reported.push(kind) },
+  });
+  body.write(Buffer.from(`data: {}\n\nid: ${'1'.repeat(length)}\n`));
+  body.end();
+  expect(reported).toEqual(expected);
+});
+
 it.each(['', 'data: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'])(
   'a flood of empty events passes in time, with %j among them',
   async (data) => {

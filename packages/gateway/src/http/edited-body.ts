@@ -119,11 +119,15 @@ export class EditedBody implements ByteSink {
 
   end(): void {
     const { isStream } = this.#options;
-    const rest = isStream ? this.#rewrite(this.#buffered.bytes)[0] : this.#buffered.bytes;
     this.#hasEnded = true;
-    if (isStream || this.#long !== null) this.#send(rest);
-    else this.#run(() => this.#sendDocument(rest));
-    this.#run(() => this.#options.listener.report(ENDED));
+    try {
+      const rest = isStream ? this.#rewrite(this.#buffered.bytes)[0] : this.#buffered.bytes;
+      if (isStream || this.#long !== null) this.#send(rest);
+      else this.#run(() => this.#sendDocument(rest));
+      this.#run(() => this.#options.listener.report(ENDED));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Runs in order; at once when nothing is being edited. */
