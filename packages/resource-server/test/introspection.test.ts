@@ -164,6 +164,24 @@ describe('introspection', () => {
     },
   );
 
+  it.each<[string, Manner]>([
+    ['too long', (response) => void response.end('x'.repeat(300_000))],
+    ['that breaks off', (response) => void response.write('x', () => response.destroy())],
+    ['that never ends', (response) => void response.write('x')],
+  ])('reads the status of an error response with a body %s', async (_, body) => {
+    const ask = guardWith();
+    for (const [status, other] of [
+      [413, 200],
+      [503, 503],
+    ] as const) {
+      server.behave((response) => body(response.writeHead(status, { 'retry-after': '30' })));
+      expect(await ask('strange')).toBe(503);
+      server.behave(answering({ active: true, ...goodClaims(ISSUER) }));
+      now += status === 503 ? 29 : 0;
+      expect(await ask(`usual-${status}`)).toBe(other);
+    }
+  });
+
   it('does not introspect during the Retry-After of the issuer, up to a limit', async () => {
     const ask = guardWith();
     server.behave(failing(429, '', { 'retry-after': '20' }));

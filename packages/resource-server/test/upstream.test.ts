@@ -11,8 +11,11 @@ import {
   type UpstreamOptions,
 } from '../src/upstream/upstream-tokens.ts';
 import { createIssuer, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
-import { answering, down, failing, silent } from './support/key-server.ts';
+import { answering, down, failing, type Manner, silent } from './support/key-server.ts';
 import { giving, startTokenEndpoint, type TokenEndpoint } from './support/token-endpoint.ts';
+
+/** A token response whose last byte is no UTF-8. */
+const damaged: Manner = (response) => void response.end(Buffer.from('{"access_token":"\xff', 'latin1'));
 
 let endpoint: TokenEndpoint;
 let issuer: TestIssuer;
@@ -325,6 +328,7 @@ describe('errors of the exchange, as the served request sees them', () => {
     { what: 'an endless wait', manner: failing(503, '{}', { 'retry-after': '86400' }), after: 60 },
     { what: 'a redirect', manner: failing(307, '', { location: 'http://127.0.0.1:1/' }), after: 5 },
     { what: 'an answer without end', manner: answering('x'.repeat(300_000)), after: 5 },
+    { what: 'a damaged text', manner: damaged, after: 5 },
   ])(
     'responds 503 with Retry-After to $what, without a retry storm, and recovers afterwards',
     async ({ manner, after }) => {

@@ -75,20 +75,22 @@ export function createTokenExchange({
     const { parameters, headers } = await prove();
     const form = tokenExchangeForm({ subjectToken, ...target });
     for (const [name, value] of Object.entries(parameters)) form.set(name, value);
-    return fetchWithoutRedirect(url, remote, {
+    const init = {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body: form.toString(),
-    });
+    };
+    return fetchWithoutRedirect(url, remote, init, true);
   }
 }
 
-/** Parses JSON; `null` for anything else. */
+/** Parses JSON; `null` for anything else in UTF-8. @throws OAuthError `temporarily_unavailable` for a damaged text */
 function parse(response: RemoteResponse): unknown {
   try {
     return parseJsonBody(response);
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw temporarilyUnavailable('the response of the token endpoint is not UTF-8', undefined, error);
   }
 }
 

@@ -46,11 +46,16 @@ export function parseJsonBody({ body }: RemoteResponse): unknown {
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
 }
 
-/** Fetches a response of any status. @throws Error for a redirect, a body that is too long, or after the timeout */
+/**
+ * Fetches a response of any status.
+ * @param readsErrors whether bodies of other statuses than 200 are read; otherwise they are empty, and cannot hide the status
+ * @throws Error for a redirect, a body that is too long, or after the timeout
+ */
 export async function fetchWithoutRedirect(
   url: string,
   { fetch, timeout }: FetchLimits,
   { headers, ...init }: RequestInit = {},
+  readsErrors = false,
 ): Promise<RemoteResponse> {
   const signal = AbortSignal.timeout(timeout);
   const sent = fetch(url, {
@@ -63,9 +68,11 @@ export async function fetchWithoutRedirect(
   // A `fetch` of the application may ignore the signal.
   const response = await beforeAbort(sent, signal);
   const { status } = response;
-  if (status === 0 || (status >= 300 && status < 400)) {
+  const isRedirect = status === 0 || (status >= 300 && status < 400);
+  if (isRedirect || (status !== 200 && !readsErrors)) {
     void response.body?.cancel().catch(() => undefined);
-    throw new Error(`${url} responded with a redirect`);
+    if (isRedirect) throw new Error(`${url} responded with a redirect`);
+    return { status, headers: response.headers, body: new Uint8Array() };
   }
   const tooLong = () => new Error(`the response is longer than ${MAX_BODY_BYTES} bytes`);
   const body = await readBytes(response.body, { limit: MAX_BODY_BYTES, tooLong, signal });
