@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import type { ExaminationContext } from '../src/doctor/examination.ts';
 import { readGatewayHealth } from '../src/doctor/gateway.ts';
 import { findObstacle } from '../src/doctor/no-challenge.ts';
+import { removeRegisteredClients } from '../src/doctor/registered-clients.ts';
 import type { Exchange } from '../src/doctor/report.ts';
+import { sendMcpRequest } from '../src/doctor/requests.ts';
 
 const SERVER = 'https://mcp.example/mcp';
 const CHUNK = new TextEncoder().encode(' '.repeat(65_536));
@@ -53,4 +55,26 @@ it('doctor stops reading endless metadata', async () => {
   expect(counts.length).toBeGreaterThan(0);
   for (const chunks of counts) expect(chunks()).toBeLessThan(32);
   expect(await examine(async () => new Response(metadata))).toBeNull();
+});
+
+/** Its end is awaited until a timeout. */
+const endless = (status: number) =>
+  new Response(new ReadableStream({ cancel: () => Promise.reject(new Error('aborted')) }), { status });
+
+it('doctor reports a client that remains, although the response to its removal does not end', async () => {
+  const management = { uri: 'https://as.example/register/c1', token: 'its-own' };
+  const registered = new Map([
+    ['c1', { method: 'dynamic', clientId: 'c1', management }],
+  ]) as unknown as Parameters<typeof removeRegisteredClients>[0];
+  const remove = (response: Response) => removeRegisteredClients(registered, async () => response);
+  expect(await remove(endless(403))).toMatchObject([
+    { choice: 'c1 remains', reason: expect.stringContaining('with status 403') },
+  ]);
+  expect(await remove(endless(401))).toMatchObject([{ choice: 'removed' }]);
+});
+
+it('doctor examines a challenge whose body does not end', async () => {
+  const recorder = { exchanges: [exchange('')] };
+  const context = { server: SERVER, version: '1', recorder, fetch: async () => endless(401) };
+  expect(await sendMcpRequest(context as unknown as ExaminationContext)).toBe(recorder.exchanges[0]);
 });

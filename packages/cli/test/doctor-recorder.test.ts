@@ -49,3 +49,13 @@ it.each(['sessionId', 'session_id'])(
     expect(new URL(exchange?.url ?? '').search).toBe(`?${name}=%28hidden%29&tenant=1`);
   },
 );
+
+it.each([
+  ['shows JSON', 2, '[\n  []\n]'],
+  ['shows only the size of JSON that nests too deeply', 20_000, '(40000 characters of application/json)'],
+])('doctor %s', async (_what, depth, shown) => {
+  const headers = { 'content-type': 'application/json' };
+  const body = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const exchange = await record('https://mcp.example/mcp', {}, new Response(body, { headers }));
+  expect(exchange?.body).toBe(shown);
+});

@@ -17,8 +17,9 @@ const SECRET_NAMES = new Set(
 );
 
 const HIDDEN = '(hidden)';
-/** Maximum bytes of a body in the report. */
+/** Maximum bytes of a body in the report, and milliseconds for copying them. */
 const MAX_COPY = 262_144;
+const COPY_TIMEOUT = 5000;
 
 /** Locations of authorization server metadata. */
 const SERVER_METADATA = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
@@ -87,17 +88,32 @@ async function copyOf(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null || type.includes('event-stream')) return '';
   // The caller handles the failure.
-  const text = await readBodyText(response.clone(), MAX_COPY).catch(() => '');
+  const text = await readBodyText(response.clone(), MAX_COPY, AbortSignal.timeout(COPY_TIMEOUT)).catch(
+    () => '',
+  );
   return showBody(text, type);
 }
 
 /** Redacts form and JSON bodies; other bodies are shown by their size and type only. */
 function showBody(text: string, type: string): string {
   const json = parseJson(text);
-  const hide = (name: string, value: unknown) =>
-    SECRET_NAMES.has(name) && typeof value === 'string' ? HIDDEN : value;
-  if (typeof json === 'object' && json !== null) return JSON.stringify(json, hide, 2);
+  const size = `(${text.length} characters of ${type || 'text'})`;
+  if (typeof json === 'object' && json !== null) return redact(json) ?? size;
   if (type === '' && text.includes('='))
     return [...new URLSearchParams(text)].map(([name, value]) => `${name}=${hide(name, value)}`).join('\n');
-  return json === undefined && text !== '' ? `(${text.length} characters of ${type || 'text'})` : text;
+  return json === undefined && text !== '' ? size : text;
+}
+
+/** @returns `null` if it nests too deeply to be written */
+function redact(json: object): string | null {
+  try {
+    return JSON.stringify(json, hide, 2);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function hide(name: string, value: unknown): unknown {
+  return SECRET_NAMES.has(name) && typeof value === 'string' ? HIDDEN : value;
 }

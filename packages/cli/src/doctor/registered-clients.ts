@@ -51,7 +51,7 @@ async function remove({ management }: Registration, fetch: Fetch): Promise<strin
   );
   if ('failure' in removed) return 'did not respond to its removal';
   const { status, body } = removed.value;
-  await body?.cancel();
+  void body?.cancel().catch(() => undefined);
   // 401: the client no longer exists. @see RFC 7592 §2.1
   return status === 204 || status === 401 ? null : `answered its removal with status ${status}`;
 }

@@ -69,7 +69,7 @@ export async function sendMcpRequest(
     fetch(url, { ...requestLimits(), headers: { accept, ...authorization }, ...post }),
   );
   if ('failure' in sent) return report.fail(sent.failure);
-  await sent.value.body?.cancel();
+  void sent.value.body?.cancel().catch(() => undefined);
   const exchange = recorder.exchanges.at(-1);
   if (exchange === undefined) throw new TypeError('Every request is recorded.');
   return exchange;
