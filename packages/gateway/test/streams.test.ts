@@ -377,6 +377,25 @@ it.each([
   },
 );
 
+it.each(['', '\uFEFF'])('the method of a long event is found after %j', (mark) => {
+  const [methods, kinds]: [(string | null)[], string[]] = [[], []];
+  const body = new EditedBody({
+    ...{ name: 'Files', isStream: true, limit: 100 },
+    edit: {
+      apply: (message) => message,
+      mayPassLong: (method) => methods.push(method) > 0,
+      mayBeCached: false,
+    },
+    expected: () => NO_RESPONSES,
+    listener: { ...NO_PAUSES, report: ({ kind }) => void kinds.push(kind) },
+  });
+  const message = `{"jsonrpc":"2.0","method":"notifications/message","params":"${'x'.repeat(200)}"}`;
+  body.write(Buffer.from(`${mark}data: ${message}`));
+  body.write(Buffer.from('\n\n'));
+  body.end();
+  expect([new Set(methods), kinds.at(-1)]).toEqual([new Set(['notifications/message']), 'ended']);
+});
+
 it.each([
   ['fails for an endless id', 9000, ['bytes', 'failed']],
   ['ends after a shorter id', 8000, ['bytes', 'bytes', 'ended']],

@@ -296,9 +296,9 @@ function afterEmptyLine(bytes: Buffer, at: number): number {
   return bytes[at + 1] === CARRIAGE_RETURN && bytes[at + 2] === LINE_FEED ? at + 3 : at + 2;
 }
 
-/** An event up to the method of its message. */
+/** An event up to the method of its message, after the byte order mark of a stream. */
 const BEGINNING =
-  /^(?:(?!data).*(?:\r\n|\n|\r(?!\n)))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
+  /^(?:\xef\xbb\xbf)?(?:(?!data).*(?:\r\n|\n|\r(?!\n)))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
 
 function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, EVENT_BEGINNING))?.[1] ?? null;
