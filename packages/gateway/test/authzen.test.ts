@@ -365,6 +365,18 @@ describe('arguments', () => {
   });
 });
 
+/** Issues `token-1`, `token-2`, … for ten minutes each. */
+async function startTokenIssuer() {
+  let tokens = 0;
+  const issuer = await startPoint((_asked, response) => {
+    tokens += 1;
+    send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
+  });
+  const tokenEndpoint = `${issuer.url}/token`;
+  const credentials = { as: 'application', tokenEndpoint, clientId: 'gate', clientSecret: 'secret' };
+  return { issuer, credentials };
+}
+
 describe('credentials', () => {
   it('of a header are sent as they are', async () => {
     const point = await startPoint(permits(() => true));
@@ -375,24 +387,17 @@ describe('credentials', () => {
 
   it('of an application are an access token, which is obtained again once it is rejected', async () => {
     let now = Date.now();
-    let tokens = 0;
-    const issuer = await startPoint((_asked, response) => {
-      tokens += 1;
-      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
-    });
+    const { issuer, credentials } = await startTokenIssuer();
     const point = await startPoint(({ headers }, response) =>
       headers.authorization === 'Bearer token-2'
         ? send(response, { decision: true })
         : send(response, {}, 401),
     );
-    const credentials = {
-      as: 'application',
-      tokenEndpoint: `${issuer.url}/token`,
-      clientId: 'gate',
-      clientSecret: 'secret',
-      scopes: ['decide'],
-    };
-    const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
+    const { gateway } = await behind(
+      point,
+      { cache: 0, credentials: { ...credentials, scopes: ['decide'] } },
+      () => now,
+    );
     // A new one would be rejected as well.
     expect((await post(gateway, call('search'))).status).toBe(503);
     expect(point.received).toHaveLength(1);
@@ -410,18 +415,8 @@ describe('credentials', () => {
 
   it('of an application are obtained again before they expire, once for concurrent calls', async () => {
     let now = Date.now();
-    let tokens = 0;
-    const issuer = await startPoint((_asked, response) => {
-      tokens += 1;
-      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
-    });
+    const { issuer, credentials } = await startTokenIssuer();
     const point = await startPoint(permits(() => true));
-    const credentials = {
-      as: 'application',
-      tokenEndpoint: `${issuer.url}/token`,
-      clientId: 'gate',
-      clientSecret: 'secret',
-    };
     const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
     await post(gateway, call('search'));
     now += 539_000;
@@ -437,11 +432,7 @@ describe('credentials', () => {
 
   it('of an application that were replaced already are not replaced again by a late rejection', async () => {
     let now = Date.now();
-    let tokens = 0;
-    const issuer = await startPoint((_asked, response) => {
-      tokens += 1;
-      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
-    });
+    const { credentials } = await startTokenIssuer();
     const late: ServerResponse[] = [];
     const point = await startPoint(({ headers }, response) => {
       if (headers.authorization !== 'Bearer token-1') {
@@ -452,12 +443,6 @@ describe('credentials', () => {
         send(late.shift() ?? response, {}, 401);
       }
     });
-    const credentials = {
-      as: 'application',
-      tokenEndpoint: `${issuer.url}/token`,
-      clientId: 'gate',
-      clientSecret: 'secret',
-    };
     const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
     await Promise.all([1, 2].map(() => post(gateway, call('search'))));
     expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
