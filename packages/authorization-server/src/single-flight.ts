@@ -16,10 +16,6 @@ export function createSingleFlight<T>(exchangeTimeout = 0) {
       running.set(key, flight);
       return flight;
     },
-    /** Resolves when what runs now has ended. */
-    async whenIdle(): Promise<void> {
-      await Promise.allSettled(running.values());
-    },
   };
 }
 

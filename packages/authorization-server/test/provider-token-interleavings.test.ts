@@ -2,15 +2,16 @@
  * Every order in which two processes that refresh a provider's tokens, and one that revokes them, reach the store and the provider:
  * what is stored is the newest token, and what was revoked here is revoked there.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { FullStore } from '@portcullis/store';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { newProviderTokens } from '../../store/testing/federation-samples.ts';
 import { createGrant, NOW, newHash, newTransaction } from '../../store/testing/samples.ts';
 import { createProviderTokenRecords } from '../src/federation/federation.ts';
 import type { ProviderClient } from '../src/federation/provider/client.ts';
 import { IdentityProviderError } from '../src/federation/provider/error.ts';
 import type { FederationContext } from '../src/federation/provider/identity-provider.ts';
-import { outcomeWithoutLease } from '../src/federation/refresh.ts';
+import { createTokenRefresher, outcomeWithoutLease } from '../src/federation/refresh.ts';
 import { createRefreshWithLease } from '../src/federation/refresh-with-lease.ts';
 import { createRevocationQueue } from '../src/federation/revocation-jobs.ts';
 import type { TokenVault } from '../src/federation/token-vault.ts';
@@ -150,4 +151,32 @@ it('the exploration finds a token that is presented twice: a lease that any proc
   const store: FullStore = { ...real, leaseProviderTokens: async () => true };
   const exploring = exploreInterleavings(() => setScene(store), { one: refresh, other: refresh }, check);
   await expect(exploring).rejects.toThrow(/^in the order /);
+});
+
+it('a server that closes waits for a refresh that has exceeded the limit of its requests, and stores its tokens', async () => {
+  const scene = await setScene(await sqlite.open());
+  const { context, records, issuer, vault: own } = startProcess(scene, (operation) => operation());
+  const saving = Promise.withResolvers<void>();
+  const slow: typeof records = {
+    ...records,
+    async saveRefreshed(...refreshed) {
+      await saving.promise;
+      return records.saveRefreshed(...refreshed);
+    },
+  };
+  const options = { ...context.options, outbound: { timeout: 1000 } };
+  const refresher = createTokenRefresher({ ...context, options } as FederationContext, own, slow);
+  const limit = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(limit.signal);
+  const tokens = await scene.store.findProviderTokens(scene.grantId);
+  if (tokens === null) throw new Error('there are no tokens');
+  const refreshing = refresher.refresh(tokens, issuer);
+  timeout.mockRestore();
+  limit.abort();
+  await expect(refreshing).rejects.toMatchObject({ status: 503 });
+  const idle = refresher.whenIdle().then(() => 'idle');
+  expect(await Promise.race([idle, setImmediate('refreshing')])).toBe('refreshing');
+  saving.resolve();
+  await idle;
+  await check(scene);
 });

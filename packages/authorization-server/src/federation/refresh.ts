@@ -25,6 +25,7 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
   const { clock, events } = context;
   const refreshOrWait = createRefreshOrWait(context, vault, records);
   const singleFlight = createSingleFlight<TokenRefresh<TokensRecord>>(context.options.outbound.timeout);
+  const pending = new Set<Promise<unknown>>();
   const backoff = createBackoff(clock);
 
   /** Refreshes tokens, or waits for the refresh in progress. If their issuer has revoked them, they end. */
@@ -36,7 +37,9 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
     const waiting = backoff.remaining(key);
     if (waiting !== null) return { kind: 'later', ...waiting };
     const outcome = await singleFlight.run(key, async () => {
-      const refreshed = await refreshOrWait(tokens, issuer);
+      const work = refreshOrWait(tokens, issuer);
+      pending.add(work);
+      const refreshed = await work.finally(() => pending.delete(work));
       if (refreshed.kind === 'later') backoff.start(key, refreshed);
       return refreshed;
     });
@@ -65,8 +68,10 @@ export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenS
     /** Refreshes tokens that their issuer rejects, or ends those that cannot be refreshed. */
     replace: (tokens: TokensRecord, issuer: TokenIssuer<TokenSet>): Promise<TokenRefresh<TokensRecord>> =>
       tokens.isRefreshable ? refresh(tokens, issuer) : end(tokens, 'revoked_by_provider'),
-    /** Resolves when no refresh is in progress: without a receiver its response would be lost. */
-    whenIdle: singleFlight.whenIdle,
+    /** Resolves when no refresh is in progress, also none that its requests no longer wait for: its response would be lost. */
+    async whenIdle(): Promise<void> {
+      await Promise.allSettled(pending);
+    },
   };
 }
 
