@@ -10,7 +10,7 @@ import * as two from '@modelcontextprotocol/client';
 import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ClientError } from '@portcullis/client';
+import { ClientError, createMemoryStore } from '@portcullis/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
@@ -391,6 +391,45 @@ describe('with a scripted server', () => {
     say({ id: 2, method: 'ping' });
     await responses.next();
     expect(streams).toBe(2);
+    input.end();
+    await ended;
+  });
+
+  it('opens no browser for the stream of the server after a sign-out elsewhere, and one for the next request of the host', async () => {
+    const world = await createWorld();
+    const store = createMemoryStore();
+    const challenge = { 'www-authenticate': 'Bearer realm="test"' };
+    world.server.on('/mcp', ({ method, headers, body }) => {
+      const { id } = method === 'POST' ? (JSON.parse(body) as { id?: number }) : {};
+      // Notifications need no token.
+      if (method === 'POST' && id === undefined) return { status: 202 };
+      const token = headers.get('authorization')?.replace('Bearer ', '') ?? '';
+      if (!world.tokens.has(token)) return { status: 401, headers: challenge };
+      return method === 'POST' ? { body: { jsonrpc: '2.0', id, result: {} } } : { status: 405 };
+    });
+    const input = new PassThrough();
+    const output = new PassThrough();
+    const told: string[] = [];
+    const { server: url, fetch, fetchInBackground } = world.client({ store });
+    const ended = bridge({
+      ...{ url, fetch, fetchInBackground, input, output, signal: new AbortController().signal },
+      tell: (line) => void told.push(line),
+    });
+    const responses = createInterface({ input: output })[Symbol.asyncIterator]();
+    const say = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    say({ id: 1, method: 'initialize', params: {} });
+    await responses.next();
+
+    await world.client({ store }).signOut();
+    world.tokens.clear();
+    say({ method: 'notifications/initialized' });
+    await expect.poll(() => told).toHaveLength(1);
+    expect(told[0]).toContain('requires a sign-in, which begins with the next request');
+    expect(world.user.opened).toHaveLength(1);
+
+    say({ id: 2, method: 'ping' });
+    expect(JSON.parse(String((await responses.next()).value))).toMatchObject({ id: 2, result: {} });
+    expect(world.user.opened).toHaveLength(2);
     input.end();
     await ended;
   });

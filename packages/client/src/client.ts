@@ -51,6 +51,12 @@ export interface Client {
    */
   readonly fetch: Fetch;
   /**
+   * As `fetch`, for requests that no user waits for, such as a stream of messages of the server: does not sign a user in, nor
+   * step up.
+   * @throws ClientError `sign_in_needed` where `fetch` would sign the user in
+   */
+  readonly fetchInBackground: Fetch;
+  /**
    * Discovers the authorization server and the revision of the server.
    * @throws ClientError `unreachable`, `metadata_missing`, `metadata_invalid`, `resource_mismatch`, `issuer_mismatch` or
    * `endpoint_refused`
@@ -123,6 +129,7 @@ export function createClient(options: ClientOptions): Client {
     server,
     extensions: extensionsOf(grant),
     fetch: createAuthorizedFetch(settings, tokens, endpoint),
+    fetchInBackground: createAuthorizedFetch(settings, tokens, endpoint, isMachineGrant(grant)),
     discover: discovery.discover,
     session,
     async signIn({ prompt, scopes, newRegistration, automatic } = {}) {
@@ -132,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
       const current = scopes === undefined ? null : ((await stored.record())?.tokens ?? null);
       if (!automatic) tokens.forgetFailure();
       if (current !== null) await tokens.stepUp(current, challenge);
-      else if (automatic) await tokens.renew(null, challenge, true);
+      else if (automatic) await tokens.renew(null, challenge, { mayRefresh: true, maySignIn: true });
       else await tokens.obtain(challenge, prompt ?? null);
       return requireSession();
     },

@@ -15,6 +15,8 @@ import { createReconnectingTransport } from './transport/reconnecting-transport.
 export interface BridgeOptions {
   readonly url: string;
   readonly fetch: Fetch;
+  /** For the stream of the server's own messages, which the host does not wait for; `fetch` by default. */
+  readonly fetchInBackground?: Fetch;
   /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
   readonly acceptEndpoint?: (endpoint: URL) => void;
   /** Receives each message of the host before it is sent. */

@@ -48,10 +48,11 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     // Standard input carries MCP messages: never prompt there.
     { ...flags, browser: true },
     processContext,
-    ({ client: { server: url, fetch }, acceptEndpoint }) =>
+    ({ client: { server: url, fetch, fetchInBackground }, acceptEndpoint }) =>
       bridge({
         url,
         fetch,
+        fetchInBackground,
         acceptEndpoint,
         input,
         output,

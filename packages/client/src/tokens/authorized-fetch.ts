@@ -14,11 +14,15 @@ interface Target {
   readonly href: string;
 }
 
-/** Creates the function. */
+/**
+ * Creates the function.
+ * @param maySignIn `false`: where a sign-in or step-up is needed, the request fails, or its response is returned
+ */
 export function createAuthorizedFetch(
   settings: Pick<ClientSettings, 'fetch' | 'limits' | 'server' | 'sendTokenTo'>,
   tokenManager: TokenManager,
   context: ClientContext,
+  maySignIn = true,
 ): Fetch {
   const { fetch, limits, server } = settings;
   const { origin } = new URL(server);
@@ -62,7 +66,8 @@ export function createAuthorizedFetch(
       if (status === 401 && (demandsAuthentication || !renewals.has('obtained'))) {
         await discardBody(response);
         const mayRefresh = !renewals.has('refreshed');
-        const { by, tokens: renewed } = await tokenManager.renew(tokens, challenge, mayRefresh);
+        const options = { mayRefresh, maySignIn };
+        const { by, tokens: renewed } = await tokenManager.renew(tokens, challenge, options);
         if (demandsAuthentication) hasAuthenticated = true;
         // Adopted tokens that are rejected too must not start an endless loop.
         else renewals.add(renewals.has(by) ? 'obtained' : by);
@@ -71,7 +76,7 @@ export function createAuthorizedFetch(
       }
       // Any other 403 is not about scopes.
       const needsScopes = status === 403 && challenge.error === 'insufficient_scope';
-      if (!needsScopes || tokens === null || stepUps >= limits.stepUps) return response;
+      if (!needsScopes || !maySignIn || tokens === null || stepUps >= limits.stepUps) return response;
       const steppedUp = await tokenManager.stepUp(tokens, challenge);
       if (steppedUp === null) return response;
       await discardBody(response);

@@ -18,6 +18,14 @@ export interface RenewedTokens {
   readonly by: 'adopted' | 'refreshed' | 'obtained';
 }
 
+/** How rejected tokens may be replaced. */
+interface RenewalOptions {
+  /** `false` after refreshed tokens were rejected too. */
+  readonly mayRefresh: boolean;
+  /** `false` for a request that no user waits for. */
+  readonly maySignIn: boolean;
+}
+
 export type TokenManager = ReturnType<typeof createTokenManager>;
 
 /** What a token manager uses. */
@@ -27,7 +35,7 @@ interface TokenManagerServices extends ObtainTokensServices {
 
 /** Creates the token manager of a client. */
 export function createTokenManager(settings: ClientSettings, services: TokenManagerServices) {
-  const { clock, grant } = settings;
+  const { clock, grant, server } = settings;
   const { stored, refresh } = services;
   const { planFirst } = services.source;
   const planMore = createStepUpPlanner(settings);
@@ -92,12 +100,12 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
 
   /**
    * Replaces tokens that the server rejected with 401.
-   * @param mayRefresh `false` after refreshed tokens were rejected too
+   * @throws ClientError `sign_in_needed` instead of a sign-in that the options do not allow
    */
   async function renew(
     rejected: Tokens | null,
     challenge: ServerChallenge,
-    mayRefresh: boolean,
+    { mayRefresh, maySignIn }: RenewalOptions,
   ): Promise<RenewedTokens> {
     const latest = await stored.load();
     if (latest !== null && latest.tokens.accessToken !== rejected?.accessToken) {
@@ -108,6 +116,10 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     if (canRefresh && latest !== null && latest.tokens.refreshToken !== null && !isMachineGrant(grant)) {
       const tokens = await refresh(latest, { isRejected: true });
       if (tokens !== null && tokens.accessToken !== rejected?.accessToken) return { tokens, by: 'refreshed' };
+    }
+    if (!maySignIn) {
+      const message = `${server} requires a sign-in, which begins with the next request that a user waits for.`;
+      throw new ClientError('sign_in_needed', message);
     }
     const reason = reasonAfter(rejected, challenge);
     const plan = challenge.authentication === undefined || rejected === null ? planFirst : planSame(rejected);

@@ -18,12 +18,15 @@ import {
   readBodyMessages,
   readBodyText,
   type StreamPosition,
+  type TransportFetch,
 } from './transport.ts';
 
 /** The transport options of Streamable HTTP. */
 export interface StreamableHttpOptions extends HttpTransportOptions {
   /** Headers of stateless messages, which have no session; without it, all messages belong to the session. */
   readonly statelessHeaders?: StandardHeaders;
+  /** Sends the requests for the server's own stream, which no message waits for; `fetch` by default. */
+  readonly fetchInBackground?: TransportFetch;
   /** Receives errors of the server's own stream, which is then reopened; after `false` only with the next message that is sent. */
   readonly onStreamError?: (error: unknown) => boolean | undefined;
 }
@@ -43,7 +46,7 @@ const REASON_TIMEOUT = 2000;
  * @see MCP 2025-11-25, Streamable HTTP
  */
 export function createStreamableHttp(options: StreamableHttpOptions): McpTransport {
-  const { limit, receiver, readError, onStreamError } = options;
+  const { limit, receiver, readError, onStreamError, fetch, fetchInBackground = fetch } = options;
   const requests = createRequests(options);
   const { openStream } = requests;
   const closing = new AbortController();
@@ -104,7 +107,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
       // Not in a busy loop, as long as the server likes.
       const least = resumptions < MAX_RESUMPTIONS ? 0 : FIRST_DELAY;
       await sleep(Math.max(position.retry ?? FIRST_DELAY, least), signal);
-      response = await openStream(position.lastId, signal);
+      response = await openStream(fetch, position.lastId, signal);
     }
     throw new IncompleteResponse(first, 'the response ended before it was complete', { cause });
   }
@@ -130,7 +133,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
     isStopped = false;
     for (let delay = FIRST_DELAY; !signal.aborted && !isLost; delay = Math.min(delay * 2, LAST_DELAY)) {
       try {
-        const response = await openStream(position.lastId, signal);
+        const response = await openStream(fetchInBackground, position.lastId, signal);
         if (response === null) return;
         delay = FIRST_DELAY;
         for await (const message of readBodyMessages(response, limit, position))
@@ -199,13 +202,17 @@ function createRequests({ url, fetch, readError, statelessHeaders }: StreamableH
   }
 
   /** @returns `null` if the server offers no such stream */
-  async function openStream(lastId: string | null, signal: AbortSignal): Promise<Response | null> {
+  async function openStream(
+    send: TransportFetch,
+    lastId: string | null,
+    signal: AbortSignal,
+  ): Promise<Response | null> {
     const headers = {
       ...sessionHeaders(),
       accept: 'text/event-stream',
       ...(lastId !== null && { 'last-event-id': lastId }),
     };
-    const response = await fetch(url, { method: 'GET', headers, signal });
+    const response = await send(url, { method: 'GET', headers, signal });
     if (response.ok && mediaType(response) === 'text/event-stream') return response;
     if (response.status >= 500 || response.status === 429) throw await readError(response, null);
     await response.body?.cancel();

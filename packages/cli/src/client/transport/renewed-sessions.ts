@@ -19,6 +19,8 @@ export interface SessionOptions {
   readonly url: string;
   /** Authorized fetch for every request. */
   readonly fetch: Fetch;
+  /** For the stream of the server's own messages, which the host does not wait for; `fetch` by default. */
+  readonly fetchInBackground?: Fetch;
   /** Receives every message of the server, in order. */
   readonly receive: (message: Message) => void;
   /** Receives errors that no message can report. */
@@ -109,8 +111,9 @@ export function createRenewedSessions(options: SessionOptions, onStreamEnd: (err
 const ENDPOINT_TIMEOUT = 10_000;
 
 function createOpeners(options: SessionOptions) {
-  const { url, complain = () => undefined, acceptEndpoint = () => undefined } = options;
-  const own = { url: new URL(url), fetch: options.fetch, limit: MAX_RESPONSE, readError };
+  const { url, fetch, fetchInBackground = fetch } = options;
+  const { complain = () => undefined, acceptEndpoint = () => undefined } = options;
+  const own = { url: new URL(url), fetch, limit: MAX_RESPONSE, readError };
   const statelessHeaders = createStandardHeaders();
   return { openStreamable, openSse };
 
@@ -122,10 +125,16 @@ function createOpeners(options: SessionOptions) {
     const receiver = { accept, fail };
     const onStreamError = (error: unknown): boolean => {
       complain(error);
-      // A sign-in that the user denies or ignores, with the browser opened by no message of the host, is not repeated.
+      // A sign-in begins with the next message of the host.
       return !(error instanceof ClientError) || error.temporary;
     };
-    const transport = createStreamableHttp({ ...own, receiver, statelessHeaders, onStreamError });
+    const transport = createStreamableHttp({
+      ...own,
+      receiver,
+      statelessHeaders,
+      fetchInBackground,
+      onStreamError,
+    });
     return { isSse: false, transport, hasEnded: () => hasEnded };
   }
 
