@@ -9,7 +9,11 @@ const { projects: _projects, globalSetup: _globalSetup, ...shared } = base.test 
 const config: ViteUserConfig = defineConfig({
   ...base,
   // Worker threads, which Stryker prescribes, refuse the flags of V8.
-  test: { ...shared, execArgv: ['--conditions=portcullis-source'], include: tests.map((test) => `packages/${test}`) },
+  test: {
+    ...shared,
+    execArgv: ['--conditions=portcullis-source'],
+    include: tests.map((test) => `packages/${test}`),
+  },
 });
 
 export default config;
