@@ -28,6 +28,7 @@ import {
 import { type FileStore, type FileStoreOptions, openFileStore } from '../src/node.ts';
 import type { WebStorage } from '../src/storage/web-store.ts';
 import { shareSession } from './support/shared-session.ts';
+import { calls, createWorld } from './support/world.ts';
 
 let folder: string;
 const open: FileStore[] = [];
@@ -434,6 +435,22 @@ describe('the file', () => {
     other.close();
     await (await store.lock('x'))();
     await (await openStore({ clock: () => now }).lock('x'))();
+  });
+
+  it('the next request notices a sign-in and a sign-out of another process', async () => {
+    const world = await createWorld();
+    const running = world.client({ store: openStore() });
+    const terminal = world.client({ store: openStore() });
+    await running.fetch(world.serverUrl);
+    const first = await running.accessToken();
+    await terminal.signIn();
+    await running.fetch(world.serverUrl);
+    const latest = calls(world).at(-1)?.headers.get('authorization');
+    expect(latest).toBe(`Bearer ${await terminal.accessToken()}`);
+    expect(latest).not.toContain(first);
+    await terminal.signOut();
+    expect(await running.accessToken()).toBeNull();
+    expect(world.user.opened).toHaveLength(2);
   });
 
   it('T120 T124 T145 a session survives three processes that refresh it concurrently, also when a response is lost', async () => {

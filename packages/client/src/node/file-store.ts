@@ -45,6 +45,7 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
 
   return {
     location: `the file ${path}${describeEncryption(options)}`,
+    version: () => Number(statement('PRAGMA data_version').get()?.['data_version']),
     async find(key) {
       const row = statement(
         'SELECT * FROM records WHERE server = ? AND account = ? AND issuer = ? AND actor = ?',

@@ -8,6 +8,11 @@ export type Unlock = () => Promise<void>;
 export interface CredentialStore {
   /** Where credentials are stored, as text for users: `memory`, `the file …`. */
   readonly location: string;
+  /**
+   * Differs after another process that shares the store has changed it. Without it, a client notices a sign-in or sign-out elsewhere
+   * when its token is rejected, or about to expire.
+   */
+  version?(): number;
   /** The record as last saved by any process that shares the store. */
   find(key: CredentialKey): Promise<CredentialRecord | null>;
   /** All records of an account at a server, for every issuer and actor; without an account, of all accounts. */

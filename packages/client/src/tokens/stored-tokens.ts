@@ -21,12 +21,15 @@ export type StoredTokens = ReturnType<typeof createStoredTokens>;
 export function createStoredTokens(settings: ClientSettings) {
   const { store, server, account, clock, emit } = settings;
   let latest: KeyedTokens | null = null;
+  /** The version of the store at the latest reading. */
+  let seen: number | undefined;
   let ended = false;
   const { hasUnsaved, saveAgain, saveRefreshed, withRecord } = createTokenWriter(store);
 
   return {
     /** As last read or saved, without waiting; `null`: there were none, or `load` has to be called. */
-    cached: (): KeyedTokens | null => (hasUnsaved() ? null : latest),
+    cached: (): KeyedTokens | null =>
+      latest === null || hasUnsaved() || store.version?.() !== seen ? null : latest,
     load,
     /** The newest record that this client may use. */
     record: newestRecord,
@@ -49,6 +52,7 @@ export function createStoredTokens(settings: ClientSettings) {
 
   /** Reads the store. */
   async function load(): Promise<KeyedTokens | null> {
+    seen = store.version?.();
     const record = await newestRecord();
     latest = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
     return latest;
