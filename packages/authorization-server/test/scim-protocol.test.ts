@@ -492,6 +492,17 @@ describe('listing', () => {
     });
     expect((await service.send('GET', '/Users/.search')).status).toBe(405);
   });
+
+  it('ignores members of a search that cannot be text', async () => {
+    const { service, events } = await setUsers();
+    const search = {
+      ...{ schemas: [SEARCH], filter: 'active eq true' },
+      ...{ sortBy: { toString: 'userName' }, attributes: ['userName', { toString: null }] },
+    };
+    const { status, body } = await service.send('POST', '/Users/.search', search);
+    expect([status, body['totalResults']]).toEqual([200, 2]);
+    expect(events).not.toContainEqual(expect.objectContaining({ type: 'request.failed' }));
+  });
 });
 
 describe('versions', () => {
@@ -603,6 +614,16 @@ describe('bulk requests', () => {
     expect(
       (await service.send('POST', '/Bulk', bulk(circular, user('bob', 'b')))).body['Operations'],
     ).toMatchObject([{ status: '409' }, { status: '201' }]);
+  });
+
+  it('remove whatever their data refers to', async () => {
+    const { service } = await setScimScene();
+    const path = `/Users/${await service.addUser('ada')}`;
+    const operation = { method: 'DELETE', path, data: { members: [{ value: 'bulkId:none' }] } };
+    expect((await service.send('POST', '/Bulk', bulk(operation))).body['Operations']).toMatchObject([
+      { status: '204' },
+    ]);
+    expect((await service.send('GET', path)).status).toBe(404);
   });
 
   it('[SCIM-BULK-3] end with an outage, and report it after what was performed before', async () => {

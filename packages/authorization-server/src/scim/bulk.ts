@@ -69,7 +69,8 @@ function readOperation({
     bulkId: typeof bulkId === 'string' ? bulkId : null,
     path,
     version: typeof version === 'string' ? version : null,
-    data,
+    // What an operation that removes may have beside its path refers to nothing.
+    data: name === 'DELETE' ? null : data,
   };
 }
 

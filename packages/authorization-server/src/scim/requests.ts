@@ -114,13 +114,12 @@ async function search(service: ScimService, type: ResourceType, request: ScimReq
   if (request.method !== 'POST') throw notAllowed('POST');
   const body = asObject(request.body, 'The body');
   checkSchemas(body, SEARCH_SCHEMA);
-  const given = Object.entries(body).filter(([, value]) => value !== null);
-  // A list of names becomes text with commas.
-  return list(
-    service,
-    type,
-    new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])),
-  );
+  // A list of names becomes text with commas. Objects are no parameters: some cannot be text.
+  const given = Object.entries(body).flatMap(([name, value]): [string, string][] => {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.some((one) => typeof one === 'object') ? [] : [[name, values.join(',')]];
+  });
+  return list(service, type, new URLSearchParams(given));
 }
 
 function readWhole(parameters: ScimRequest['parameters'], name: 'startIndex' | 'count'): number | null {
