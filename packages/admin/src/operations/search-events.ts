@@ -122,8 +122,8 @@ export async function* searchBack(
 interface SearchedSpan {
   /** Those that match, oldest first. */
   readonly events: readonly AuditEventRecord[];
-  /** All events from this identifier on were searched. */
-  readonly searched: string;
+  /** All events from this identifier on were searched; `null`: all there are. */
+  readonly searched: string | null;
 }
 
 /** The queries of `searchBack`, from before an event on. Hours that are known to have no match are not read. */
@@ -142,7 +142,7 @@ export async function* searchSpans(
     const began = performance.now();
     const run = await skipper(end);
     if (run === null) {
-      yield { events: [], searched: idPrefixOf(first) };
+      yield { events: [], searched: null };
       return;
     }
     if (run.end < end) before = idPrefixOf(run.end);
@@ -158,12 +158,11 @@ export async function* searchSpans(
       continue;
     }
     const isWhole = page.length < PAGE;
-    if (!isWhole) before = page[0]?.id ?? before;
-    yield { events: page, searched: isWhole ? idPrefixOf(from) : before };
-    if (isWhole) {
-      if (from <= first) return;
-      [end, before] = [from, idPrefixOf(from)];
-    }
+    const isLast = isWhole && from <= first;
+    before = isWhole ? idPrefixOf(from) : (page[0]?.id ?? before);
+    yield { events: page, searched: isLast ? null : before };
+    if (isLast) return;
+    if (isWhole) end = from;
     const took = performance.now() - began;
     if (took < QUICK) span *= 2;
     else if (took > SLOW) span /= 2;

@@ -1,9 +1,10 @@
 /** Statistics of a store with events of several days: what is counted when, once, and what a search need not read. */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { openStore } from '@portcullis/store';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { listEvents } from '../../src/operations/events.ts';
+import { countRecentActivity } from '../../src/operations/recent-activity.ts';
 import { countMissing } from '../../src/operations/statistics/count-hours.ts';
 import { HOUR, hourOf, idPrefixOf } from '../../src/operations/statistics/event-time.ts';
 import { createStatistics } from '../../src/operations/statistics/statistics.ts';
@@ -144,5 +145,22 @@ describe('a search', () => {
       // The hours that are not counted yet, the one of the event, and few in vain.
       expect(reads.length).toBeLessThan(6);
     }
+  });
+
+  it('that ends late has searched everything, and says so', async () => {
+    let now = 0;
+    const clocked = vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 10_000;
+      return now;
+    });
+    onTestFinished(() => clocked.mockRestore());
+    await store.appendEvents([event(NOW - 60_000)]);
+    expect(await listEvents(store, { user: 'user_bob' }, '', 10)).toEqual({ events: [], before: null });
+    expect(await countRecentActivity({ store }, { user: 'user_bob' })).toMatchObject({ since: null });
+    await store.appendEvents([event(NOW - 50 * HOUR)]);
+    expect(await listEvents(store, { user: 'user_bob' }, '', 10)).toMatchObject({ before: expect.any(String) });
+    expect(await countRecentActivity({ store }, { user: 'user_bob' })).toMatchObject({
+      since: expect.any(Number),
+    });
   });
 });
