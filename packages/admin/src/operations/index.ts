@@ -28,7 +28,6 @@ export {
   type EventCriteria,
   type EventFilter,
   type SearchedStore,
-  searchBack,
 } from './search-events.ts';
 export { countMissing } from './statistics/count-hours.ts';
 export { idPrefixOf } from './statistics/event-time.ts';

@@ -41,7 +41,7 @@ export interface EventFilter {
   readonly matches: (event: AuditEventRecord) => boolean;
 }
 
-export interface EventSearch extends Omit<AuditEventSearch, 'from' | 'before' | 'detail'> {
+interface EventSearch extends Omit<AuditEventSearch, 'from' | 'before' | 'detail'> {
   /** Details that every match has, which `matches` compares: they tell which hours need not be read. */
   readonly details?: Readonly<Record<string, string>>;
 }
@@ -109,15 +109,6 @@ const LEAST_SPAN = 60_000;
 /** Sorts after every identifier. */
 export const END = '~';
 
-/** Searches the log from its end: pages of matching events, the latest first, until a time. @param since epoch milliseconds */
-export async function* searchBack(
-  store: SearchedStore,
-  search: EventSearch,
-  since = 0,
-): AsyncGenerator<readonly AuditEventRecord[]> {
-  for await (const { events } of searchSpans(store, search, { since })) yield events;
-}
-
 /** One query of a search. */
 interface SearchedSpan {
   /** Those that match, oldest first. */
@@ -126,7 +117,10 @@ interface SearchedSpan {
   readonly searched: string | null;
 }
 
-/** The queries of `searchBack`, from before an event on. Hours that are known to have no match are not read. */
+/**
+ * Searches the log back from its end, or from before an event, until a time. Hours that are known to have no match are not read.
+ * @param since epoch milliseconds
+ */
 export async function* searchSpans(
   store: SearchedStore,
   { details = {}, ...search }: EventSearch,

@@ -158,7 +158,9 @@ describe('a search', () => {
     expect(await listEvents(store, { user: 'user_bob' }, '', 10)).toEqual({ events: [], before: null });
     expect(await countRecentActivity({ store }, { user: 'user_bob' })).toMatchObject({ since: null });
     await store.appendEvents([event(NOW - 50 * HOUR)]);
-    expect(await listEvents(store, { user: 'user_bob' }, '', 10)).toMatchObject({ before: expect.any(String) });
+    expect(await listEvents(store, { user: 'user_bob' }, '', 10)).toMatchObject({
+      before: expect.any(String),
+    });
     expect(await countRecentActivity({ store }, { user: 'user_bob' })).toMatchObject({
       since: expect.any(Number),
     });
