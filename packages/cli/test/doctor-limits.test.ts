@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { ExaminationContext } from '../src/doctor/examination.ts';
 import { readGatewayHealth } from '../src/doctor/gateway.ts';
 import { findObstacle } from '../src/doctor/no-challenge.ts';
+import type { Exchange } from '../src/doctor/recorder.ts';
 import { removeRegisteredClients } from '../src/doctor/registered-clients.ts';
-import type { Exchange } from '../src/doctor/report.ts';
 import { sendMcpRequest } from '../src/doctor/requests.ts';
 
 const SERVER = 'https://mcp.example/mcp';
@@ -27,8 +27,8 @@ function longResponse(document: string) {
 }
 
 const exchange = (body: string): Exchange => ({
-  ...{ step: 'request', method: 'POST', url: SERVER, requestHeaders: {}, requestBody: '' },
-  ...{ status: 200, headers: { 'content-type': 'application/json' }, body, milliseconds: 1 },
+  ...{ step: 'request', method: 'POST', url: SERVER },
+  ...{ status: 200, headers: new Headers({ 'content-type': 'application/json' }), body },
 });
 
 const health = '{"status":"ready","backends":{"/mcp":"up"}}';

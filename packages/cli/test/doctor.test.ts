@@ -149,7 +149,7 @@ describe('with our own server', () => {
     expect(report.claims.by).toBe('server');
     expect(report.claims.revisions).toContain('2026-07-28');
     expect(output).not.toMatch(/eyJ[\w-]{20}/);
-    expect(output).toContain('code_verifier=(hidden)');
+    expect(Object.keys(report)).toEqual(['server', 'at', 'claims', 'findings', 'steps', 'decisions']);
     expect((await computer.run(['sessions'])).output).toBe('There are no sessions.\n');
   });
 
@@ -514,8 +514,9 @@ describe('with a scripted server', () => {
       owner: 'you',
     },
     {
-      description: 'a redirect to another address',
-      change: ({ server }: World) => server.on('/mcp', { status: 308, headers: { location: '/v2/mcp' } }),
+      description: 'a redirect to another address, whose query it does not show',
+      change: ({ server }: World) =>
+        server.on('/mcp', { status: 308, headers: { location: '/v2/mcp?code=SECRET#more' } }),
       message: '/v2/mcp, which clients do not follow',
       remedy: 'Pass the address of the MCP server itself.',
       owner: 'you',

@@ -2,7 +2,7 @@
 import { sanitizeText } from '@portcullis/client';
 import { parseChallenges } from '@portcullis/protocol';
 import { isObject, type Json, parseJson } from '../json.ts';
-import type { Exchange } from './report.ts';
+import type { Exchange } from './recorder.ts';
 import type { RuleName } from './rules.ts';
 
 /** How rules are violated, each in one sentence; `false`: it is not. */
@@ -14,9 +14,9 @@ const REQUIRED = ['authorization_endpoint', 'token_endpoint', 'response_types_su
 export const checks = {
   /** The response to a request without a token. */
   challenge({ status, headers }: Exchange): Violations {
-    const field = headers['www-authenticate'];
+    const field = headers.get('www-authenticate');
     if (status !== 401) return { 'S-401-2': `A request without a token was answered with status ${status}.` };
-    if (field === undefined) return { 'S-BEAR-66': 'The 401 has no WWW-Authenticate header.' };
+    if (field === null) return { 'S-BEAR-66': 'The 401 has no WWW-Authenticate header.' };
     const challenges = parseChallenges(field);
     const bearer = challenges.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme))?.parameters;
     if (bearer === undefined) return { 'S-WA-60': 'The WWW-Authenticate header has no Bearer challenge.' };
@@ -32,10 +32,8 @@ export const checks = {
   invalidToken({ status, headers }: Exchange): Violations {
     if (status !== 401)
       return { 'S-VAL-3': `A request with an invalid token was answered with status ${status}.` };
-    const errors = parseChallenges(headers['www-authenticate']).map(({ parameters }) =>
-      parameters.get('error'),
-    );
-    const isNamed = errors.includes('invalid_token');
+    const challenges = parseChallenges(headers.get('www-authenticate'));
+    const isNamed = challenges.some(({ parameters }) => parameters.get('error') === 'invalid_token');
     return { 'S-BEAR-64': !isNamed && 'The 401 for an invalid token does not say invalid_token.' };
   },
   /** The response from the location of the protected resource metadata that the client used, or was refused. */
@@ -84,7 +82,7 @@ export const checks = {
   },
   /** The response of a token endpoint. */
   tokenResponse(exchange: Exchange): Violations {
-    const isCacheable = exchange.headers['cache-control']?.includes('no-store') !== true;
+    const isCacheable = exchange.headers.get('cache-control')?.includes('no-store') !== true;
     return { 'AS-TOK-65': isSuccess(exchange) && isCacheable && 'The token response may be cached.' };
   },
 } satisfies Readonly<Record<string, (exchange: Exchange) => Violations>>;
@@ -95,7 +93,7 @@ export function isSuccess({ status }: Pick<Exchange, 'status'>): boolean {
 
 /** The media type of a response, in lower case. */
 export function mediaTypeOf({ headers }: Exchange): string {
-  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'no content type';
+  return headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? 'no content type';
 }
 
 function hasOtherType(exchange: Exchange): string | false {

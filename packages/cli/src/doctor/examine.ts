@@ -17,7 +17,7 @@ import {
 export async function examine(options: ExaminationOptions): Promise<Report> {
   const { store, registrations } = trackRegistrations(createMemoryStore());
   const context = createExamination(options, store);
-  const { server, client, oauthFetch, report, recorder } = context;
+  const { server, client, oauthFetch, report } = context;
   try {
     await runSteps(context, options.signIn);
   } catch (error) {
@@ -26,7 +26,7 @@ export async function examine(options: ExaminationOptions): Promise<Report> {
     if (options.signIn) await client.signOut();
     report.addDecisions(...(await removeRegisteredClients(registrations, oauthFetch)));
   }
-  return { server, at: new Date().toISOString(), ...report.report(), exchanges: recorder.exchanges };
+  return { server, at: new Date().toISOString(), ...report.report() };
 }
 
 async function runSteps(context: ExaminationContext, isSignedIn: boolean): Promise<void> {

@@ -5,7 +5,7 @@ import { maySpeakSse } from '../client/transport/reconnecting-transport.ts';
 import { isObject, parseJson } from '../json.ts';
 import { mediaTypeOf } from './checks.ts';
 import type { ExaminationContext } from './examination.ts';
-import type { Exchange } from './report.ts';
+import type { Exchange } from './recorder.ts';
 import type { Problem } from './report-builder.ts';
 import { fetchDocument, sendMcpRequest } from './requests.ts';
 
@@ -58,11 +58,12 @@ function explainAddress(exchange: Exchange, suggested: string | null): Problem {
   const { headers, url } = exchange;
   const status = exchange.status ?? 0;
   const remedy = suggested === null ? 'Check the path, which is often /mcp.' : `Did you mean ${suggested}?`;
-  const location = status >= 300 && status < 400 ? URL.parse(headers['location'] ?? '', url) : null;
+  const location = status >= 300 && status < 400 ? URL.parse(headers.get('location') ?? '', url) : null;
   if (location !== null)
     return {
       owner: 'you',
-      message: `This address redirects to ${sanitizeText(location.href)}, which clients do not follow with a token.`,
+      // Without the query, which may contain secrets.
+      message: `This address redirects to ${sanitizeText(location.href.replace(/[?#].*/s, ''))}, which clients do not follow with a token.`,
       remedy: suggested === null ? 'Pass the address of the MCP server itself.' : remedy,
     };
   const type = mediaTypeOf(exchange);

@@ -3,15 +3,8 @@ import type { ClientError } from '@portcullis/client';
 import { checks, type Violations } from './checks.ts';
 import { type Claims, letterOf, pinnedClaims, unknownClaims } from './claims.ts';
 import { describeClientError } from './client-errors.ts';
-import {
-  type Decision,
-  type Exchange,
-  errorsIn,
-  type Finding,
-  STEPS,
-  type Step,
-  type StepName,
-} from './report.ts';
+import type { Exchange } from './recorder.ts';
+import { type Decision, errorsIn, type Finding, STEPS, type Step, type StepName } from './report.ts';
 import { type RuleName, ruleOf } from './rules.ts';
 
 /** Thrown when the examination cannot continue. */

@@ -50,20 +50,6 @@ export interface Step {
   readonly summary: string;
 }
 
-/** A request and its response, with secrets redacted. */
-export interface Exchange {
-  readonly step: StepName;
-  readonly method: string;
-  readonly url: string;
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly requestBody: string;
-  /** `null`: no response. */
-  readonly status: number | null;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly milliseconds: number;
-}
-
 export interface Report {
   readonly server: string;
   /** ISO 8601. */
@@ -73,7 +59,6 @@ export interface Report {
   readonly steps: readonly Step[];
   readonly decisions: readonly Decision[];
   readonly findings: readonly Finding[];
-  readonly exchanges: readonly Exchange[];
 }
 
 export function errorsIn({ findings }: Pick<Report, 'findings'>): readonly Finding[] {

@@ -4,7 +4,7 @@ import { toClientError } from '@portcullis/client/node';
 import { readBoundedText } from '../client/transport/responses.ts';
 import { isObject, type Json, parseJson } from '../json.ts';
 import type { ExaminationContext } from './examination.ts';
-import type { Exchange } from './report.ts';
+import type { Exchange } from './recorder.ts';
 
 export type Attempt<T> = { readonly value: T } | { readonly failure: ClientError };
 

@@ -10,7 +10,7 @@ import type { ExaminationContext } from './examination.ts';
 import { explainCallFailure, NO_TOOLS } from './gateway.ts';
 import { probeMcp } from './mcp-probe.ts';
 import { findObstacle, findProtectedOperation, sendOrStream } from './no-challenge.ts';
-import type { Exchange } from './report.ts';
+import type { Exchange } from './recorder.ts';
 import { ExaminationStopped, type Problem } from './report-builder.ts';
 import { type Attempt, attempt, failureOf, requestLimits, sendMcpRequest } from './requests.ts';
 
