@@ -4,7 +4,7 @@ import type { Principal } from '@portcullis/resource-server';
 import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
 import { createHttpBackend } from './backends/http/http-backend.ts';
-import { GATEWAY_CLIENT, LAST_WITH_SESSIONS } from './backends/revisions.ts';
+import { GATEWAY_INITIALIZE } from './backends/revisions.ts';
 import { createStdioBackend, describeSlowStart } from './backends/stdio/stdio-backend.ts';
 import { credentialsOfServer, noCredential, USER_CREDENTIALS } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
@@ -57,17 +57,12 @@ async function open(
   const credential = needsUser ? noCredential : await source.for(principal, server);
   const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
   const owner = ownerOf(principal, server, '');
-  const initialize = {
-    protocolVersion: LAST_WITH_SESSIONS,
-    capabilities: {},
-    clientInfo: GATEWAY_CLIENT,
-  };
   let last: unknown;
   for (const create of candidates(server, definition)) {
     const backend = create();
     opened.push(backend);
     try {
-      return await backend.open(owner, initialize, access);
+      return await backend.open(owner, GATEWAY_INITIALIZE, access);
     } catch (error) {
       last = error;
       if (!(error instanceof BackendError) || !hasResponded(error)) break;

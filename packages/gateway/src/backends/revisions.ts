@@ -44,6 +44,13 @@ export function refuseBatchIn(version: string, id: string | null): void {
 /** The gateway itself, as a client of backends. */
 export const GATEWAY_CLIENT = { name: 'portcullis', version: '1' } as const;
 
+/** The same as parameters of `initialize`, for sessions in which the backend is only tested. */
+export const GATEWAY_INITIALIZE: InitializeParams = {
+  protocolVersion: LAST_WITH_SESSIONS,
+  capabilities: {},
+  clientInfo: GATEWAY_CLIENT,
+};
+
 /** Keys of `_meta` in the stateless revision. */
 export const metaKeys = {
   version: 'io.modelcontextprotocol/protocolVersion',

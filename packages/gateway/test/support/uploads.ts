@@ -42,10 +42,14 @@ export async function startUploadBackend(
     });
     incoming.on('end', () => {
       state = 'whole';
-      const text = length > MOST_PARSED ? '{}' : Buffer.concat(chunks).toString();
+      const text = length === 0 || length > MOST_PARSED ? '{}' : Buffer.concat(chunks).toString();
       const { id } = JSON.parse(text) as { readonly id?: unknown };
       // Also one of revision 2026-07-28.
-      json(response, { jsonrpc: '2.0', id: id ?? null, result: { supportedVersions: [] } });
+      json(response, {
+        jsonrpc: '2.0',
+        id: id ?? null,
+        result: { supportedVersions: ['2026-07-28'], capabilities: {} },
+      });
     });
     incoming.on('error', () => {});
     incoming.on('close', () => {

@@ -117,7 +117,7 @@ async function initialize(exchange: Exchange, params: InitializeParams): Promise
   const response = await request(exchange, 'initialize', offered, timeouts.first);
   const { result } = response;
   if (!isMembers(result) || !isMembers(result['capabilities']))
-    throw new BackendError('unavailable', `${name} refused to initialize: ${reasonOf(response)}.`);
+    throw new BackendError('refused', `${name} refused to initialize: ${reasonOf(response)}.`);
   const initialized: Message = { jsonrpc: '2.0', method: 'notifications/initialized' };
   await exchange.transport.send(initialized, NO_CALL.signal);
   const { tasks: _, logging: __, ...ofShared } = result['capabilities'];

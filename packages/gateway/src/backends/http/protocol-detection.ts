@@ -1,12 +1,13 @@
 /** Detects the transport and revision of an HTTP backend, once, when a client's may differ. */
 
-import { isMembers, type Message, readBodyMessages, type TransportFetch } from '@portcullis/http';
+import { isMembers } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
+import { anonymousOwnerOf } from '../../servers/request.ts';
 import type { GatewayServer } from '../../servers/server.ts';
-import { GATEWAY_CLIENT, LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
-import { createBackendPools } from './backend-fetch.ts';
-import { connectSseBackend } from './transports.ts';
+import { BackendError, type InitializeResult } from '../backend.ts';
+import { GATEWAY_INITIALIZE } from '../revisions.ts';
+import { type BackendProtocol, createHttpBackend } from './http-backend.ts';
 
 export interface BackendProtocols {
   readonly sessions: boolean;
@@ -21,8 +22,18 @@ export type ProtocolDetection = ReturnType<typeof createProtocolDetection>;
 
 /** Sends the credential of the first user: backends may require one even for detection. */
 export function createProtocolDetection(server: GatewayServer, addresses: Addresses) {
-  const { limits } = server;
-  const connections = createBackendPools(server, addresses);
+  const { connect } = server.limits;
+  const owner = anonymousOwnerOf({ resource: server.resource, backend: server.pinnedBackend });
+  const backends = {
+    stateless: createHttpBackend({ server, addresses, protocol: 'stateless' }),
+    sessions: createHttpBackend({ server, addresses, protocol: 'sessions' }),
+    // A stream that names no endpoint may be of anything.
+    sse: createHttpBackend({
+      server: { ...server, limits: { ...server.limits, firstByte: connect } },
+      addresses,
+      protocol: 'sse',
+    }),
+  };
   let protocols: BackendProtocols | null = null;
   let detecting: Promise<BackendProtocols | null> | null = null;
 
@@ -41,112 +52,45 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
         });
       return detecting;
     },
-    close: connections.close,
+    async close(): Promise<void> {
+      await Promise.all(Object.values(backends).map((backend) => backend.close()));
+    },
   };
 
   async function detectNow(credential: BackendCredential): Promise<BackendProtocols | null> {
-    const fetch = connections.fetchFor({
-      principal: null,
-      credential: () => credential,
-      rejected: async () => 'final',
-    });
-    const discovered = await request({ fetch, url: urlNow(), limits }, discover, {
-      'mcp-protocol-version': STATELESS,
-      'mcp-method': 'server/discover',
-    });
-    if (discovered === null) return null;
-    const stateless = isMembers(discovered.result) && 'supportedVersions' in discovered.result;
-    const initialized = await request({ fetch, url: urlNow(), limits }, initialize, {});
-    const sessions = isMembers(initialized?.result) && 'protocolVersion' in initialized.result;
-    const sse = !stateless && !sessions && (await speaksSse(fetch));
+    const discovered = await open('stateless', credential);
+    const stateless = discovered !== null;
+    const sessions = (await open('sessions', credential).catch(() => null)) !== null;
+    const sse = !stateless && !sessions && (await open('sse', credential)) !== null;
     return { stateless, sessions, sse, tasks: stateless && declaresTasks(discovered) };
   }
 
-  /** All addresses belong to the same server. */
-  function urlNow(): URL {
-    const address = addresses.choose(performance.now()) ?? addresses.all[0];
-    return address.url;
-  }
-
-  async function speaksSse(fetch: TransportFetch): Promise<boolean> {
-    const receiver = { accept: () => undefined, fail: () => undefined };
-    const options = { name: server.name, url: urlNow(), fetch, limit: limits.frame, receiver };
-    const transport = await connectSseBackend(options, limits.connect * 1000).catch(() => null);
-    await transport?.close();
-    return transport !== null;
+  /** Opens a session and closes it. @returns `null` if the backend does not speak the protocol @throws when that is not known */
+  async function open(
+    protocol: BackendProtocol,
+    credential: BackendCredential,
+  ): Promise<InitializeResult | null> {
+    const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
+    try {
+      const session = await backends[protocol].open(owner, GATEWAY_INITIALIZE, access);
+      await session.close();
+      return session.initialized;
+    } catch (error) {
+      if (saysNothing(error)) throw error;
+      return null;
+    }
   }
 }
 
-function declaresTasks({ result }: Message): boolean {
-  const capabilities = isMembers(result) ? result['capabilities'] : undefined;
-  const extensions = isMembers(capabilities) ? capabilities['extensions'] : undefined;
+/** Whether a failure is about something else than the protocol: the connection, the credential, or the load. */
+function saysNothing(error: unknown): boolean {
+  if (!(error instanceof BackendError)) return true;
+  const { failure, status } = error;
+  if (status !== null) return failure === 'challenged' || status === 429 || status >= 500;
+  return failure === 'unavailable' || failure === 'timeout';
+}
+
+function declaresTasks({ capabilities }: InitializeResult): boolean {
+  const { extensions } = capabilities;
   return isMembers(extensions) && 'io.modelcontextprotocol/tasks' in extensions;
-}
-
-const discover: Message = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'server/discover',
-  params: {
-    _meta: {
-      [metaKeys.version]: STATELESS,
-      [metaKeys.clientInfo]: GATEWAY_CLIENT,
-      [metaKeys.clientCapabilities]: {},
-    },
-  },
-};
-
-const initialize: Message = {
-  jsonrpc: '2.0',
-  id: 2,
-  method: 'initialize',
-  params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: GATEWAY_CLIENT },
-};
-
-/** The address of a probe. */
-interface ProbeTarget {
-  readonly fetch: TransportFetch;
-  readonly url: URL;
-  readonly limits: GatewayServer['limits'];
-}
-
-/** The response, or an error response without a message; `null` if neither concerns the message. */
-async function request(
-  { fetch, url, limits }: ProbeTarget,
-  message: Message,
-  headers: Readonly<Record<string, string>>,
-): Promise<Message | null> {
-  const signal = AbortSignal.timeout(limits.firstByte * 1000);
-  const own = {
-    ...headers,
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-  };
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: own,
-    body: JSON.stringify(message),
-    signal,
-  });
-  const { status } = response;
-  const session = response.headers.get('mcp-session-id');
-  const received = await firstResponse(response, limits.frame);
-  if (session !== null) await end({ fetch, url, limits }, session);
-  if (status === 401 || status === 403 || status === 429 || status >= 500) return null;
-  return received ?? { jsonrpc: '2.0', error: {} };
-}
-
-async function firstResponse(response: Response, frame: number): Promise<Message | null> {
-  for await (const message of readBodyMessages(response, frame))
-    if (message.method === undefined) return message;
-  return null;
-}
-
-async function end({ fetch, url, limits }: ProbeTarget, session: string): Promise<void> {
-  const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LAST_WITH_SESSIONS };
-  const signal = AbortSignal.timeout(limits.connect * 1000);
-  await fetch(url, { method: 'DELETE', headers, signal }).then(
-    ({ body }) => body?.cancel(),
-    () => undefined,
-  );
 }

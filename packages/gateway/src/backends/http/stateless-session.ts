@@ -72,7 +72,7 @@ async function discover(
   const { result, error } = await requests.send(request, { signal });
   if (!isMembers(result) || !isMembers(result['capabilities'])) {
     const reason = isMembers(error) ? String(error['message']) : 'no result';
-    throw new BackendError('unavailable', `${name} refused server/discover: ${reason}.`);
+    throw new BackendError('refused', `${name} refused server/discover: ${reason}.`);
   }
   const meta = isMembers(result['_meta']) ? result['_meta'] : {};
   const { instructions } = result;
