@@ -5,22 +5,17 @@ export { compareLines } from './compare-lines.ts';
 export { waitingSince } from './deliveries.ts';
 export { listEvents } from './events.ts';
 export { listClientConnections } from './grants.ts';
-export { listAccess, type ServerAccess } from './policy/access.ts';
+export type { ServerAccess } from './policy/access.ts';
+export { type ExplainedCall, explainCall, findAccess, type PolicySources } from './policy/explain.ts';
 export {
   createPolicyFinder,
-  decideByReview,
   explainOperation,
   type FindPolicy,
   type NamedOperation,
   operationText,
   outcomeText,
 } from './policy/operation.ts';
-export {
-  createPrincipals,
-  type Principals,
-  type SupposedPrincipal,
-  type SupposedToken,
-} from './policy/principal.ts';
+export { createPrincipals } from './policy/principal.ts';
 export { describeProviderStatus, listProviderStatus } from './provider-status.ts';
 export { findReference, readReference } from './refusals.ts';
 export {

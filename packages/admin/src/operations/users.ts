@@ -20,7 +20,10 @@ export interface UserDetails extends ListedAccount {
 }
 
 /** @param named an identifier or an email address @throws OperationError */
-export async function findUser({ accounts }: Administration, named: string): Promise<ListedAccount> {
+export async function findUser(
+  { accounts }: Pick<Administration, 'accounts'>,
+  named: string,
+): Promise<ListedAccount> {
   const account = await accounts.find(named).catch((cause: unknown) => {
     throw new OperationError('conflict', cause instanceof Error ? cause.message : String(cause), { cause });
   });

@@ -1,4 +1,6 @@
 /** The servers of the configuration, for commands that look at them without serving. */
+import type { PolicySources } from '@portcullis/admin/operations';
+import { createAccountAdministration } from '@portcullis/authorization-server';
 import { createOptionReport } from '@portcullis/authorization-server/options';
 import { checkConditions, defineServers, type GatewayServer } from '@portcullis/gateway/options';
 import { SettingsError } from '../errors.ts';
@@ -6,7 +8,7 @@ import type { ProcessContext } from '../process-context.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { findInstallation, type Installation } from './installation.ts';
-import { issuerOf } from './with-store.ts';
+import { issuerOf, withStore } from './with-store.ts';
 
 /** The installation of a command, and its servers. */
 export interface ConfiguredServers {
@@ -36,6 +38,20 @@ export async function findServers(
       'no servers are configured: name the configuration file with --config; `portcullis status` shows running servers, also those of `portcullis protect`, with the states of their backends',
     ]);
   return { installation, servers };
+}
+
+/** Runs a task that explains decisions about these servers, with the users of the database. */
+export function withPolicySources<T>(
+  { installation, servers }: ConfiguredServers,
+  task: (sources: PolicySources) => Promise<T>,
+): Promise<T> {
+  const issuer = issuerOf(installation.settings);
+  return withStore(installation, (tools) =>
+    task({
+      ...{ ...tools, issuer, servers: () => servers },
+      accounts: createAccountAdministration({ ...tools, issuer }),
+    }),
+  );
 }
 
 /** @throws SettingsError that names the servers, if there is none at the path */

@@ -10,7 +10,6 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { timeOf, withTimes } from '../terminal/times.ts';
-import { refuseAccount } from './accounts.ts';
 import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { issuerOf } from './with-store.ts';
 
@@ -99,6 +98,10 @@ export async function findClientName(
   const configured = settings.clients.find(({ client_id: id }) => id === clientId);
   const name = (configured ?? (await store.findClient(clientId))?.metadata)?.['client_name'];
   return typeof name === 'string' ? name : null;
+}
+
+function refuseAccount(named: string): never {
+  throw new Error(`There is no account for ${cleanLine(named)}`);
 }
 
 /** Lists the connections of every account. */

@@ -1,7 +1,12 @@
 /** Explains what the rules of a server decide: for one caller, or for every account. */
-import { findApprovedHints } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
-import { createCallArguments, NO_ARGUMENTS } from '@portcullis/policy';
+import {
+  type AccessPrincipal,
+  createCallArguments,
+  NO_ARGUMENTS,
+  type ToolAnnotations,
+} from '@portcullis/policy';
+import type { McpOperation } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { Administration } from '../administration.ts';
 import { OperationError } from '../errors.ts';
@@ -35,40 +40,61 @@ export const supposedCall = {
     .describe('without them, conditions that read arguments stay open'),
 };
 
-/** A supposed call. */
-export type SupposedCall = Readonly<z.infer<z.ZodObject<typeof supposedCall>>>;
+/** What explanations read. */
+export type PolicySources = Pick<Administration, 'accounts' | 'clock' | 'issuer' | 'servers' | 'store'> &
+  Parameters<typeof createPrincipals>[1];
 
-/** A decision, with what the user cannot be granted. */
+/** A supposed call. */
+export interface SupposedCall extends Readonly<z.infer<z.ZodObject<typeof supposedCall>>> {
+  /** Further claims of the token, such as `acr`. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Network address of the client. */
+  readonly network?: string | undefined;
+}
+
+/** A decision about a call, with what it was made from, and what the user cannot be granted. */
 export interface ExplainedCall extends ExplainedDecision {
   readonly server: GatewayServer;
+  readonly operation: McpOperation;
+  /** `null`: there is no token. */
+  readonly principal: AccessPrincipal | null;
+  /** `null`: the tool has no approved definition. */
+  readonly hints: ToolAnnotations | null;
+  /** Whether it is refused until its definition is approved. */
+  readonly isUnreviewed: boolean;
   readonly notGrantable: readonly { readonly scope: string; readonly reason: string }[];
 }
 
-export async function explainCall(admin: Administration, given: SupposedCall): Promise<ExplainedCall> {
+/** Explains what is decided about a call. @throws OperationError for an unknown server, operation or user */
+export async function explainCall(admin: PolicySources, given: SupposedCall): Promise<ExplainedCall> {
   const servers = admin.servers();
   const found = (await createPolicyFinder({ servers }))(given);
   const { server, operation } = found;
   const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
-  const approved = await findApprovedHints(admin.store, server);
-  const explained = explainOperation(
-    found,
-    caller?.principal ?? null,
-    approved.get(operation.tool ?? '') ?? null,
-    admin.clock(),
+  const principal = caller?.principal ?? null;
+  const approved = await findHints(admin, server);
+  const hints = approved.get(operation.tool ?? '') ?? null;
+  const { decision: byRules, considered } = explainOperation(
+    ...([found, principal, hints, admin.clock()] as const),
     argumentsOf(given, operation.tool),
+    given.network,
   );
-  return {
-    ...explained,
-    decision: decideByReview(explained.decision, found, approved, servers),
-    server,
-    notGrantable: caller?.notGrantable ?? [],
-  };
+  const decision = decideByReview(byRules, found, approved, servers);
+  const isUnreviewed = decision !== byRules;
+  const notGrantable = caller?.notGrantable ?? [];
+  return { decision, considered, server, operation, principal, hints, isUnreviewed, notGrantable };
 }
 
-async function callerOf(admin: Administration, given: SupposedCall, user: string) {
+/** The gateway is loaded when it is needed: commands that explain nothing start without it. */
+async function findHints({ store }: PolicySources, server: GatewayServer) {
+  const { findApprovedHints } = await import('@portcullis/gateway');
+  return findApprovedHints(store, server);
+}
+
+async function callerOf(admin: PolicySources, given: SupposedCall, user: string) {
   const { principalOf } = createPrincipals({ servers: admin.servers() }, admin, admin.issuer);
-  const { server, client = '', scopes = null } = given;
-  return principalOf(await findUser(admin, user), { server, client, scopes, claims: {} });
+  const { server, client = '', scopes = null, claims = {} } = given;
+  return principalOf(await findUser(admin, user), { server, client, scopes, claims });
 }
 
 function argumentsOf({ arguments: given }: SupposedCall, tool: string | null) {
@@ -78,7 +104,7 @@ function argumentsOf({ arguments: given }: SupposedCall, tool: string | null) {
 
 /** What a user, or the members of a group, may call; without both, what needs no token. */
 export async function findAccess(
-  admin: Administration,
+  admin: PolicySources,
   { user, group, client = '' }: Readonly<Partial<Record<'user' | 'group' | 'client', string | undefined>>>,
 ): Promise<readonly ServerAccess[]> {
   if (user !== undefined && group !== undefined)
@@ -88,7 +114,7 @@ export async function findAccess(
   const account = user === undefined ? null : await findUser(admin, user);
   return listAccess({
     ...{ servers, client, now: admin.clock() },
-    findHints: (server) => findApprovedHints(admin.store, server),
+    findHints: (server) => findHints(admin, server),
     async principalAt(token) {
       if (group !== undefined) return memberOf(group, token).principal;
       return account === null ? null : (await principalOf(account, token)).principal;
@@ -116,7 +142,7 @@ export const MOST_ACCOUNTS = 1000;
  * @param page `after`: the key of the last account of the page before
  */
 export async function findPermittedUsers(
-  admin: Administration,
+  admin: PolicySources,
   named: NamedOperation & { readonly client?: string | undefined },
   { after = '', limit = MOST_ACCOUNTS }: { readonly after?: string; readonly limit?: number } = {},
 ): Promise<{

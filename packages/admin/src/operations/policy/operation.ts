@@ -106,9 +106,10 @@ export function explainOperation(
   annotations: ToolAnnotations | null,
   now: number,
   given: Parameters<DecidingPolicy['policy']['explain']>[0]['arguments'] = 'later',
+  network = '',
 ): ExplainedDecision {
   const about = { principal, operation, annotations, arguments: given };
-  return policy.explain({ ...about, server: server.path, now, network: '' });
+  return policy.explain({ ...about, server: server.path, now, network });
 }
 
 /** What remains to be done or met; `null`: refused. */

@@ -94,9 +94,6 @@ export function createPrincipals(
   return { accounts, principalOf, memberOf };
 }
 
-/** Makes supposed callers. */
-export type Principals = ReturnType<typeof createPrincipals>;
-
 function groupsIn({ groups }: Readonly<Record<string, unknown>>): readonly string[] {
   return Array.isArray(groups) ? groups.filter((group) => typeof group === 'string') : [];
 }

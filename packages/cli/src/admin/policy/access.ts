@@ -1,22 +1,11 @@
 /** `portcullis access`: what a user, or the members of a group, may call, and by which rules. */
-import {
-  createPrincipals,
-  findGroups,
-  listAccess,
-  type Principals,
-  type ServerAccess,
-  type SupposedToken,
-} from '@portcullis/admin/operations';
-import type { GatewayServer } from '@portcullis/gateway/options';
-import type { AccessPrincipal } from '@portcullis/policy';
+import { findAccess, findGroups, type ServerAccess } from '@portcullis/admin/operations';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
-import { requireAccount } from '../accounts.ts';
-import { findServers } from '../configured-servers.ts';
+import { findServers, withPolicySources } from '../configured-servers.ts';
 import { addSubcommand } from '../subcommand.ts';
-import { issuerOf, withStore } from '../with-store.ts';
 
 interface AccessFlags {
   readonly user?: string;
@@ -41,36 +30,16 @@ export function defineAccess(program: Command, processContext: ProcessContext): 
 }
 
 async function showAccess(flags: AccessFlags, processContext: ProcessContext): Promise<void> {
-  const { user, group, client = '' } = flags;
-  if (user !== undefined && group !== undefined) throw new Error('Name a user or a group, not both');
+  const { group } = flags;
   const configured = await findServers(flags, processContext);
-  const { servers, installation } = configured;
-  const issuer = issuerOf(installation.settings);
-  const found = await withStore(installation, async (tools) => {
-    const principals = createPrincipals(configured, tools, issuer);
-    const principalAt = await findCaller(flags, principals);
-    if (group !== undefined && !(await findGroups(principals.accounts)).some(({ name }) => name === group))
+  const found = await withPolicySources(configured, async (sources) => {
+    if (group !== undefined && !(await findGroups(sources.accounts)).some(({ name }) => name === group))
       processContext.complain(
         `No user is in the group ${cleanLine(group)} (${processContext.command} groups lists all): this is what its members could call`,
       );
-    const findHints = async (server: GatewayServer) => {
-      const { findApprovedHints } = await import('@portcullis/gateway');
-      return findApprovedHints(tools.store, server);
-    };
-    return listAccess({ servers, findHints, principalAt, client, now: tools.clock() });
+    return findAccess(sources, flags);
   });
   processContext.write(flags.json ? `${cleanJson(found)}\n` : accessText(found, [], { ...flags }));
-}
-
-/** The caller at each server; `null`: one without an access token. */
-async function findCaller(
-  { user, group }: AccessFlags,
-  { accounts, principalOf, memberOf }: Principals,
-): Promise<(token: SupposedToken) => Promise<AccessPrincipal | null>> {
-  if (group !== undefined) return async (token) => memberOf(group, token).principal;
-  if (user === undefined) return async () => null;
-  const account = await requireAccount(accounts, user);
-  return async (token) => (await principalOf(account, token)).principal;
 }
 
 /** @param found the list of the admin API, too */

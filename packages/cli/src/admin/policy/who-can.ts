@@ -13,8 +13,7 @@ import type { AccessPrincipal } from '@portcullis/policy';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
-import { findServers } from '../configured-servers.ts';
-import { issuerOf, withStore } from '../with-store.ts';
+import { findServers, withPolicySources } from '../configured-servers.ts';
 
 export interface WhoCanFlags extends NamedOperation {
   readonly client?: string;
@@ -35,17 +34,17 @@ export async function whoCan(flags: WhoCanFlags, processContext: ProcessContext)
   const { client = '' } = flags;
   if (client === '' && dependsOnClient(found))
     throw new Error('The rules of this operation or its scopes depend on the client: name one with --client');
-  const issuer = issuerOf(configured.installation.settings);
-  const text = await withStore(configured.installation, async (tools) => {
-    const { accounts, principalOf } = createPrincipals(configured, tools, issuer);
+  const text = await withPolicySources(configured, async (sources) => {
+    const { accounts, clock, issuer } = sources;
+    const { principalOf } = createPrincipals(configured, sources, issuer);
     const token = { server: flags.server, client, scopes: null, claims: {} };
     const outcomes: Outcome[] = [];
     for await (const account of enabledAccounts(accounts)) {
       const { principal, groups } = await principalOf(account, token);
-      const outcome = outcomeOf(found, principal, tools.clock());
+      const outcome = outcomeOf(found, principal, clock());
       outcomes.push({ id: account.id, email: account.email, groups, outcome });
     }
-    return whoCanText(found, outcomes, outcomeOf(found, null, tools.clock()), flags.json === true);
+    return whoCanText(found, outcomes, outcomeOf(found, null, clock()), flags.json === true);
   });
   processContext.write(text);
 }
