@@ -209,8 +209,8 @@ function createServices(settings: ClientSettings) {
   const codeGrant = createCodeGrant(settings, endpoint, registrations);
   const source = createTokenSource(settings, { discovery, registrations, codeGrant, endpoint });
   const stored = createStoredTokens(settings);
-  const refresh = createRefresh(settings, endpoint, registrations, stored);
   const revocation = createSessionRevocation(settings, discovery, registrations, endpoint);
+  const refresh = createRefresh(settings, endpoint, { registrations, stored, revocation });
   const tokens = createTokenManager(settings, { stored, refresh, source, revocation });
   return { endpoint, discovery, registrations, codeGrant, source, stored, tokens, revocation };
 }

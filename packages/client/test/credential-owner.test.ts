@@ -59,7 +59,7 @@ function createStoreIgnoringActors(): CredentialStore {
     ...createMemoryStore(),
     find: async (key) => records.get(nameOf(key)) ?? null,
     list: async () => [...records.values()],
-    save: async (record) => void records.set(nameOf(record.key), record),
+    save: async (record) => records.set(nameOf(record.key), record).size > 0,
     remove: async (key) => void records.delete(nameOf(key)),
   };
 }

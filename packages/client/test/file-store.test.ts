@@ -173,6 +173,23 @@ describe.each(stores)('%s', (_name, create) => {
     expect((await store.find({ ...key, account: 'work' }))?.tokens?.accessToken).toBe('newer');
   });
 
+  it('replaces a record only while it has the tokens named, if any', async () => {
+    const store = create();
+    const { tokens } = record();
+    const replaced = tokens ?? undefined;
+    const refreshed = record({}, 'refreshed');
+    expect(await store.save(refreshed, replaced)).toBe(false);
+    expect(await store.find(key)).toBeNull();
+    expect(await store.save(record())).toBe(true);
+    expect(await store.save(refreshed, replaced)).toBe(true);
+    expect(await store.save(record({}, 'late'), replaced)).toBe(false);
+    expect(await store.find(key)).toEqual(refreshed);
+    const removed = { ...record(), tokens: null };
+    expect(await store.save(removed)).toBe(true);
+    expect(await store.save(record({}, 'late'), replaced)).toBe(false);
+    expect(await store.find(key)).toEqual(removed);
+  });
+
   it('T115 returns a pending authorization to one caller', async () => {
     const store = create();
     await store.savePending(pending('s1'));

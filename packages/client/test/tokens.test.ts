@@ -29,6 +29,24 @@ function failRefreshes(world: World, failures: readonly (() => ReturnType<typeof
   });
 }
 
+/** A world whose server revokes. */
+async function revokingWorld(metadata: Readonly<Record<string, unknown>> = {}): Promise<World> {
+  const world = await createWorld();
+  world.as.on('GET /.well-known/oauth-authorization-server', {
+    body: {
+      issuer: world.issuer,
+      authorization_endpoint: `${world.issuer}/authorize`,
+      token_endpoint: `${world.issuer}/token`,
+      registration_endpoint: `${world.issuer}/register`,
+      revocation_endpoint: `${world.issuer}/revoke`,
+      code_challenge_methods_supported: ['S256'],
+      ...metadata,
+    },
+  });
+  world.as.on('POST /revoke', { body: '' });
+  return world;
+}
+
 describe('refreshing', () => {
   it('[C-REF-61] T124 refreshes an expired token once for fifty concurrent calls (single flight)', async () => {
     const { world, client } = await signedIn();
@@ -155,6 +173,72 @@ describe('refreshing', () => {
     expect(after).toMatchObject([{ tokens: null }]);
     expect(await client.accessToken()).toBeNull();
     expect(await records()).toEqual(after);
+  });
+
+  /** The store of a process that is suspended during a refresh until its lock has expired. */
+  const withExpiredLocks = (store: CredentialStore): CredentialStore => ({
+    ...store,
+    lock: async () => async () => undefined,
+  });
+
+  it.each([
+    { outcome: 'succeeds', what: 'a sign-out', revoked: 1 },
+    { outcome: 'is refused', what: 'a sign-out', revoked: 0 },
+    { outcome: 'succeeds', what: 'a sign-in', revoked: 1 },
+    { outcome: 'is refused', what: 'a sign-in', revoked: 0 },
+  ])('a refresh of a suspended process that $outcome leaves $what made meanwhile', async (given) => {
+    const { outcome, what, revoked } = given;
+    const world = await revokingWorld({ revocation_leaves_other_grants: true });
+    const store = createMemoryStore();
+    const terminal = world.client({ store });
+    const suspended = world.client({ store: withExpiredLocks(store) });
+    await suspended.signIn();
+    world.advance(590_000);
+    const [requested, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let received: unknown = null;
+    world.as.on('POST /token', async ({ form }) => {
+      if (form.get('grant_type') !== 'refresh_token') return grant(world, {}, '');
+      requested.resolve();
+      await resumed.promise;
+      if (outcome === 'is refused') return refusal('invalid_grant');
+      const response = grant(world, {}, '');
+      received = (response.body as Readonly<Record<string, unknown>>)['refresh_token'];
+      return response;
+    });
+    const refreshing = suspended.accessToken();
+    await requested.promise;
+    await (what === 'a sign-out' ? terminal.signOut() : terminal.signIn());
+    const after = await store.list(world.serverUrl);
+    const before = world.as.asked('/revoke').length;
+    resumed.resolve();
+    expect(await refreshing).toBe(after[0]?.tokens?.accessToken ?? null);
+    expect(await store.list(world.serverUrl)).toEqual(after);
+    const later = world.as.asked('/revoke').slice(before);
+    expect(later.filter(({ form }) => form.get('token') === received)).toHaveLength(revoked);
+  });
+
+  it('two refreshes of one session, the first by a process that was suspended, revoke nothing', async () => {
+    const world = await revokingWorld({ revocation_leaves_other_grants: true });
+    const store = createMemoryStore();
+    const suspended = world.client({ store: withExpiredLocks(store) });
+    await suspended.signIn();
+    world.advance(590_000);
+    const [requested, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let refreshed = 0;
+    world.as.on('POST /token', async () => {
+      refreshed += 1;
+      if (refreshed > 1) return grant(world, {}, '');
+      requested.resolve();
+      await resumed.promise;
+      return grant(world, {}, '');
+    });
+    const refreshing = suspended.accessToken();
+    await requested.promise;
+    const newest = await world.client({ store }).accessToken();
+    resumed.resolve();
+    expect(await refreshing).toBe(newest);
+    expect(world.as.asked('/revoke')).toEqual([]);
+    expect(await store.list(world.serverUrl)).toMatchObject([{ tokens: { accessToken: newest } }]);
   });
 
   it.each([
@@ -393,23 +477,6 @@ describe('the token response', () => {
 });
 
 describe('signing out', () => {
-  /** A world whose server revokes. */
-  async function revokingWorld(): Promise<World> {
-    const world = await createWorld();
-    world.as.on('GET /.well-known/oauth-authorization-server', {
-      body: {
-        issuer: world.issuer,
-        authorization_endpoint: `${world.issuer}/authorize`,
-        token_endpoint: `${world.issuer}/token`,
-        registration_endpoint: `${world.issuer}/register`,
-        revocation_endpoint: `${world.issuer}/revoke`,
-        code_challenge_methods_supported: ['S256'],
-      },
-    });
-    world.as.on('POST /revoke', { body: '' });
-    return world;
-  }
-
   it('signing out revokes and deletes the tokens', async () => {
     const world = await revokingWorld();
     const client = world.client();

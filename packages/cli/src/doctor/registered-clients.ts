@@ -12,10 +12,10 @@ export function trackRegistrations(store: CredentialStore): {
   readonly store: CredentialStore;
 } {
   const registrations = new Map<string, Registration>();
-  const save: CredentialStore['save'] = async (record) => {
+  const save: CredentialStore['save'] = (record, replaced) => {
     const { registration } = record;
     if (registration?.method === 'dynamic') registrations.set(registration.clientId, registration);
-    await store.save(record);
+    return store.save(record, replaced);
   };
   return { registrations, store: { ...store, save } };
 }

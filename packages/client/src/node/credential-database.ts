@@ -24,16 +24,30 @@ export function openCredentialDatabase(path: string) {
   const database = openDatabase(path);
   const statements = new Map<string, StatementSync>();
   return {
-    /** Prepared on first use. */
-    statement(sql: string): StatementSync {
-      const known = statements.get(sql);
-      if (known !== undefined) return known;
-      const prepared = database.prepare(sql);
-      statements.set(sql, prepared);
-      return prepared;
+    statement,
+    /** No other process writes between the statements of `act`. */
+    transaction<T>(act: () => T): T {
+      statement('BEGIN IMMEDIATE').run();
+      try {
+        const result = act();
+        statement('COMMIT').run();
+        return result;
+      } catch (error) {
+        if (database.isTransaction) statement('ROLLBACK').run();
+        throw error;
+      }
     },
     close: (): void => database.close(),
   };
+
+  /** Prepared on first use. */
+  function statement(sql: string): StatementSync {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const prepared = database.prepare(sql);
+    statements.set(sql, prepared);
+    return prepared;
+  }
 }
 
 function openDatabase(path: string): DatabaseSync {

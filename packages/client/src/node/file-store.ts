@@ -1,6 +1,6 @@
 /** A credential store in one file of the user: mode 0600, encrypted where a key is given, shared safely by any number of processes. */
 import { randomInt } from 'node:crypto';
-import { actorOfKey, type CredentialStore, isRecordLock } from '../storage/credential-store.ts';
+import { actorOfKey, type CredentialStore, isRecordLock, mayReplace } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, PendingAuthorization } from '../storage/credentials.ts';
 import { createCredentialCipher, isEncrypted } from './credential-cipher.ts';
 import { openCredentialDatabase } from './credential-database.ts';
@@ -38,7 +38,7 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   const clock = options.clock ?? Date.now;
   const cipher = createCredentialCipher(options.key ?? null);
   const database = openCredentialDatabase(path);
-  const { statement } = database;
+  const { statement, transaction } = database;
   const leases = createLockLeases(database, clock);
   /** The changes of records in this process. */
   const changes = new Set<Promise<void>>();
@@ -46,12 +46,7 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   return {
     location: `the file ${path}${describeEncryption(options)}`,
     version: () => Number(statement('PRAGMA data_version').get()?.['data_version']),
-    async find(key) {
-      const row = statement(
-        'SELECT * FROM records WHERE server = ? AND account = ? AND issuer = ? AND actor = ?',
-      ).get(...columnsOf(key));
-      return row === undefined ? null : readRecord(row);
-    },
+    find: async (key) => find(columnsOf(key)),
     async list(server, account) {
       return statement('SELECT * FROM records WHERE server = ? AND account = coalesce(?, account)')
         .all(server, account ?? null)
@@ -69,12 +64,17 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       if (read() === 0) statement(`PRAGMA application_id = ${randomInt(1, 2 ** 31)}`).run();
       return String(read());
     },
-    async save(record) {
+    async save(record, replaced) {
       const columns = columnsOf(record.key);
       const body = cipher.encrypt(JSON.stringify(record), recordLabel(columns));
-      statement(
-        'INSERT OR REPLACE INTO records (server, account, issuer, actor, body) VALUES (?, ?, ?, ?, ?)',
-      ).run(...columns, body);
+      return transaction(() => {
+        // A record that cannot be read can be replaced.
+        if (replaced !== undefined && !mayReplace(find(columns), replaced)) return false;
+        statement(
+          'INSERT OR REPLACE INTO records (server, account, issuer, actor, body) VALUES (?, ?, ?, ?, ?)',
+        ).run(...columns, body);
+        return true;
+      });
     },
     async remove(key) {
       statement('DELETE FROM records WHERE server = ? AND account = ? AND issuer = ? AND actor = ?').run(
@@ -114,6 +114,13 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       database.close();
     },
   };
+
+  function find(columns: RecordColumns): CredentialRecord | null {
+    const row = statement(
+      'SELECT * FROM records WHERE server = ? AND account = ? AND issuer = ? AND actor = ?',
+    ).get(...columns);
+    return row === undefined ? null : readRecord(row);
+  }
 
   function readRecord(row: Readonly<Record<string, unknown>>): CredentialRecord {
     const { server, account, issuer, actor, body } = row;

@@ -155,11 +155,11 @@ function saveRegistration(
   registration: Registration,
 ): Promise<void> {
   const stored = withoutSecret(registration);
-  return withLockedRecord(store, key, (record) => {
+  return withLockedRecord(store, key, async (record) => {
     const replacedClients = (record === null ? [] : configuredClientsOf(record)).filter(
       (clientId) => stored.method !== 'preregistered' || clientId !== stored.clientId,
     );
-    return store.save({
+    await store.save({
       ...(record ?? { key, since: null }),
       registration: stored,
       tokens: record === null ? null : keepRegistration(record, stored.clientId),

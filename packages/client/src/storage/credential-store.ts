@@ -1,5 +1,5 @@
 /** The port for credential storage, with the concurrency guarantee of each method. */
-import type { CredentialKey, CredentialRecord, PendingAuthorization } from './credentials.ts';
+import type { CredentialKey, CredentialRecord, PendingAuthorization, Tokens } from './credentials.ts';
 
 /** Releases a lock. */
 export type Unlock = () => Promise<void>;
@@ -17,8 +17,12 @@ export interface CredentialStore {
   find(key: CredentialKey): Promise<CredentialRecord | null>;
   /** All records of an account at a server, for every issuer and actor; without an account, of all accounts. */
   list(server: string, account?: string): Promise<readonly CredentialRecord[]>;
-  /** Replaces the whole record atomically: a reader sees the old one or the new one. */
-  save(record: CredentialRecord): Promise<void>;
+  /**
+   * Replaces the whole record atomically: a reader sees the old one or the new one.
+   * @param replaced only while the record has these tokens: the lock of a process that was suspended has expired
+   * @returns whether it was replaced
+   */
+  save(record: CredentialRecord, replaced?: Tokens): Promise<boolean>;
   /** Removes a record, if there is one. */
   remove(key: CredentialKey): Promise<void>;
   savePending(pending: PendingAuthorization): Promise<void>;
@@ -40,6 +44,11 @@ export function keyText(key: CredentialKey): string {
 /** Whether a key is among those that `list` is called for. */
 export function isListed(key: CredentialKey, server: string, account?: string): boolean {
   return key.server === server && (account === undefined || key.account === account);
+}
+
+/** Whether `save` replaces the record that there is. */
+export function mayReplace(record: CredentialRecord | null, replaced: Tokens | undefined): boolean {
+  return replaced === undefined || record?.tokens?.accessToken === replaced.accessToken;
 }
 
 /** Kind and client of a program that acts for itself; empty for a user. */

@@ -1,5 +1,5 @@
 /** A credential store in memory: its content ends with the process. */
-import { type CredentialStore, isListed, keyText } from './credential-store.ts';
+import { type CredentialStore, isListed, keyText, mayReplace } from './credential-store.ts';
 import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
@@ -15,7 +15,12 @@ export function createMemoryStore(): CredentialStore {
     find: async (key) => records.get(keyText(key)) ?? null,
     list: async (server, account) =>
       [...records.values()].filter(({ key }) => isListed(key, server, account)),
-    save: async (record) => void records.set(keyText(record.key), record),
+    async save(record, replaced) {
+      const name = keyText(record.key);
+      if (!mayReplace(records.get(name) ?? null, replaced)) return false;
+      records.set(name, record);
+      return true;
+    },
     remove: async (key) => void records.delete(keyText(key)),
     async savePending(pending) {
       pendingAuthorizations.set(pending.state, pending);

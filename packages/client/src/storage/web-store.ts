@@ -1,5 +1,5 @@
 /** A credential store over a browser's `localStorage` or `sessionStorage`, shared by the pages of one origin. */
-import { type CredentialStore, isListed, keyText, type Unlock } from './credential-store.ts';
+import { type CredentialStore, isListed, keyText, mayReplace, type Unlock } from './credential-store.ts';
 import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
@@ -43,8 +43,11 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
         .flatMap((name) => read<CredentialRecord>(name) ?? [])
         .filter(({ key }) => isListed(key, server, account));
     },
-    async save(record) {
-      storage.setItem(recordName(keyText(record.key)), JSON.stringify(record));
+    async save(record, replaced) {
+      const name = recordName(keyText(record.key));
+      if (!mayReplace(read<CredentialRecord>(name), replaced)) return false;
+      storage.setItem(name, JSON.stringify(record));
+      return true;
     },
     async remove(key) {
       storage.removeItem(recordName(keyText(key)));

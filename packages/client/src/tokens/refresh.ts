@@ -8,6 +8,7 @@ import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../s
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { refreshTokenRequest, requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
 import { isExpired } from '../token-endpoint/token-response.ts';
+import type { SessionRevocation } from './session-revocation.ts';
 import type { KeyedTokens, StoredTokens } from './stored-tokens.ts';
 
 type RefreshResult =
@@ -20,6 +21,13 @@ type RefreshResult =
 
 /** Longest `Retry-After` to wait for, in milliseconds. */
 const MAX_RETRY_AFTER = 5_000;
+
+/** What a refresh uses. */
+interface RefreshServices {
+  readonly registrations: StoredRegistrations;
+  readonly stored: StoredTokens;
+  readonly revocation: SessionRevocation;
+}
 
 interface RefreshOptions {
   /** Requests a bearer token although the refresh token is bound to a key. */
@@ -38,10 +46,9 @@ export type Refresh = (stale: KeyedTokens, options?: RefreshOptions) => Promise<
 export function createRefresh(
   settings: ClientSettings,
   context: TokenEndpointContext,
-  registrations: StoredRegistrations,
-  stored: StoredTokens,
+  { registrations, stored, revocation }: RefreshServices,
 ): Refresh {
-  const { limits, emit, clock } = settings;
+  const { store, limits, emit, clock } = settings;
   /** By `asBearer`: a refresh that keeps the key does not serve a host that requests a bearer token. */
   const inFlight = new Map<boolean, Promise<RefreshResult>>();
 
@@ -69,24 +76,32 @@ export function createRefresh(
   }
 
   function refreshStored(key: CredentialKey, stale: Tokens, asBearer: boolean): Promise<RefreshResult> {
-    return stored.withRecord(key, async (record) => {
-      const tokens = record?.tokens ?? null;
-      if (record === null || tokens === null) return { kind: 'ended' };
-      // Another refresh has replaced them: its tokens are the newest, unless another client signed in.
-      if (tokens.accessToken !== stale.accessToken) {
-        if (!(await mayUseTokens(record, settings))) return { kind: 'ended' };
-        const isFinal = !asBearer || tokens.scheme !== 'DPoP' || tokens.refreshToken === null;
-        if (isFinal) return { kind: 'refreshed', tokens };
-      }
-      return refreshAndSave(record, tokens, asBearer);
-    });
+    return stored.withRecord(key, (record) => refreshRecord(record, stale, asBearer));
   }
 
+  async function refreshRecord(
+    record: CredentialRecord | null,
+    stale: Tokens,
+    asBearer: boolean,
+  ): Promise<RefreshResult> {
+    const tokens = record?.tokens ?? null;
+    if (record === null || tokens === null) return { kind: 'ended' };
+    // Another refresh has replaced them: its tokens are the newest, unless another client signed in.
+    if (tokens.accessToken !== stale.accessToken) {
+      if (!(await mayUseTokens(record, settings))) return { kind: 'ended' };
+      const isFinal = !asBearer || tokens.scheme !== 'DPoP' || tokens.refreshToken === null;
+      if (isFinal) return { kind: 'refreshed', tokens };
+    }
+    const result = await refreshAndSave(record, tokens, asBearer);
+    return result ?? refreshRecord(await store.find(record.key), tokens, asBearer);
+  }
+
+  /** @returns `null` if the record was changed meanwhile: the lock of a process that was suspended has expired */
   async function refreshAndSave(
     record: CredentialRecord,
     tokens: Tokens,
     asBearer: boolean,
-  ): Promise<RefreshResult> {
+  ): Promise<RefreshResult | null> {
     const registration = registrations.forTokens(record, tokens);
     if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
     try {
@@ -97,12 +112,22 @@ export function createRefresh(
         ...(replaced && { registration: replaced }),
       };
       // Point of no return: the old refresh token may be invalid from here on.
-      await stored.saveRefreshed(record, tokens, refreshed);
+      if (!(await stored.saveRefreshed(record, tokens, refreshed))) {
+        await revokeDiscarded({ ...record, tokens: refreshed });
+        return null;
+      }
       emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
       return { kind: 'refreshed', tokens: refreshed };
     } catch (error) {
       return handleFailure(settings, record, tokens, registration, error);
     }
+  }
+
+  /** Revokes tokens of a session that has ended; another refresh of the same session shares its grant. */
+  async function revokeDiscarded(discarded: CredentialRecord): Promise<void> {
+    const newest = await store.find(discarded.key);
+    if (newest === null || newest.tokens === null) await revocation.revoke(discarded);
+    else if (newest.since !== discarded.since) await revocation.revokeReplaced(discarded);
   }
 
   /** A lost response is requested again: servers repeat it within a short grace period. */
@@ -127,24 +152,22 @@ async function handleFailure(
   tokens: Tokens,
   registration: Registration,
   error: unknown,
-): Promise<RefreshResult> {
+): Promise<RefreshResult | null> {
   if (!(error instanceof ClientError)) throw error;
   const { issuer } = record.key;
   const reason = error.message;
   // Without an access token to use, any refusal would be repeated for ever.
   if (error.oauthError === 'invalid_grant' || (isRefusal(error) && isExpired(tokens, clock()))) {
-    await store.save({ ...record, tokens: null });
+    if (!(await store.save({ ...record, tokens: null }, tokens))) return null;
     emit({ type: 'session.ended', issuer, reason });
     return { kind: 'ended' };
   }
   if (isUnknownClientError(error) && registration.method === 'dynamic') {
     const isCurrent = record.registration?.clientId === tokens.clientId;
     const { registration: _unknown, ...withoutRegistration } = tokens;
-    await store.save({
-      ...record,
-      registration: isCurrent ? null : record.registration,
-      tokens: withoutRegistration,
-    });
+    const registrationLeft = isCurrent ? null : record.registration;
+    const changed = { ...record, registration: registrationLeft, tokens: withoutRegistration };
+    if (!(await store.save(changed, tokens))) return null;
     emit({ type: 'client.registration_discarded', issuer, clientId: tokens.clientId, reason });
     return { kind: 'ended' };
   }

@@ -142,10 +142,13 @@ function createTokenWriter(store: CredentialStore) {
     withRecord,
   };
 
-  /** Saves tokens in place of those they were refreshed from, under the lock of the record; if that fails, again at the next use. */
-  async function saveRefreshed(record: CredentialRecord, replaced: Tokens, tokens: Tokens): Promise<void> {
+  /**
+   * Saves tokens in place of those they were refreshed from, under the lock of the record; if that fails, again at the next use.
+   * @returns `false`: the record has others, or none
+   */
+  async function saveRefreshed(record: CredentialRecord, replaced: Tokens, tokens: Tokens): Promise<boolean> {
     try {
-      await store.save({ ...record, tokens });
+      return await store.save({ ...record, tokens }, replaced);
     } catch (error) {
       unsaved = { key: record.key, tokens, replaced };
       throw error;
@@ -167,9 +170,9 @@ function createTokenWriter(store: CredentialStore) {
   ): Promise<CredentialRecord | null> {
     if (unsaved === null || keyText(unsaved.key) !== keyText(key)) return record;
     const { tokens, replaced } = unsaved;
-    const saved = record?.tokens?.accessToken === replaced.accessToken ? { ...record, tokens } : null;
-    if (saved !== null) await store.save(saved);
+    const saved = record === null ? null : { ...record, tokens };
+    const isSaved = saved !== null && (await store.save(saved, replaced));
     unsaved = null;
-    return saved ?? record;
+    return isSaved ? saved : record;
   }
 }

@@ -11,12 +11,12 @@ export function createFailingStore(): FailingStore {
   const failing: FailingStore = {
     ...store,
     failures: 0,
-    async save(record) {
+    async save(record, replaced) {
       if (failing.failures > 0) {
         failing.failures -= 1;
         throw new Error('database is locked');
       }
-      await store.save(record);
+      return store.save(record, replaced);
     },
   };
   return failing;

@@ -40,13 +40,14 @@ export async function createSessionStore(server: string, content: SessionContent
   if (begun !== undefined) await memory.savePending(begun);
   return {
     ...memory,
-    async save(next) {
+    async save(next, replaced) {
       const known = await memory.find(next.key);
-      await memory.save(next);
+      if (!(await memory.save(next, replaced))) return false;
       if (next.tokens !== null) saved = next;
       else if (saved !== null && keyText(saved.key) === keyText(next.key)) saved = null;
       if (JSON.stringify(known?.registration ?? null) !== JSON.stringify(next.registration))
         await registrations?.save(next.key.issuer, next.registration);
+      return true;
     },
     async savePending(next) {
       pending = next;
