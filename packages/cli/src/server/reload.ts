@@ -1,13 +1,11 @@
 /** Reloads the configuration file on SIGHUP and on changes, and applies its servers and clients without a restart. */
-
-import { stat } from 'node:fs/promises';
+import { type Stats, unwatchFile, watchFile } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import type { Sources } from '../settings/resolve.ts';
 import { settingNames } from '../settings/schema.ts';
 import { type Prepared, prepare } from './prepare.ts';
-import { repeat } from './repeat.ts';
 import type { Running } from './start.ts';
 
 /** Milliseconds between checks of the file. */
@@ -56,11 +54,15 @@ export function watchConfiguration(
   const request = () => {
     work = work.then(reload).catch(() => {});
   };
-  const stopPolling = pollFile(configFile, request);
+  const onStat = ({ mtimeMs }: Stats) => {
+    // The file may be missing while an editor replaces it.
+    if (mtimeMs !== 0) request();
+  };
+  watchFile(configFile, { interval: POLL_INTERVAL, persistent: false }, onStat);
   process.on('SIGHUP', request);
   return () => {
     process.off('SIGHUP', request);
-    stopPolling();
+    unwatchFile(configFile, onStat);
   };
 }
 
@@ -69,25 +71,4 @@ function changedSettings(one: Prepared, other: Prepared): readonly string[] {
   return settingNames.filter(
     (name) => !REPLACED.includes(name) && !isDeepStrictEqual(one.settings[name], other.settings[name]),
   );
-}
-
-function pollFile(file: string, onChange: () => void): () => void {
-  const read = () =>
-    stat(file).then(
-      ({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`,
-      () => null,
-    );
-  let known: string | null = null;
-  let isFirst = true;
-  const look = async () => {
-    const found = await read();
-    // The file may be missing while an editor replaces it.
-    if (found === null) return;
-    if (!isFirst && found !== known) onChange();
-    known = found;
-    isFirst = false;
-  };
-  void look();
-  const stop = repeat(POLL_INTERVAL, look);
-  return () => void stop();
 }
