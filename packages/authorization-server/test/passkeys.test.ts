@@ -1,6 +1,7 @@
 /** Passkeys against forgery, with a software authenticator that can lie. */
 import { describe, expect, it } from 'vitest';
 import { inSession, newSession } from '../../store/testing/samples.ts';
+import { hashSecret } from '../src/secrets.ts';
 import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import {
@@ -51,6 +52,19 @@ describe('a passkey', () => {
       expect.stringContaining('This passkey does not work here.'),
     ]);
     expect(t.snapshot()).toBe(before);
+  });
+
+  it('a challenge that a process of an earlier version accepted is not accepted again', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    const login = await t.visitor.open('/login');
+    const challenge = challengeOf(login);
+    await t.store.consumeClientAssertion(hashSecret(`passkey ${challenge}`), t.clock.now + 600);
+    const before = t.snapshot();
+    expect((await use(t.visitor, login, answer(challenge))).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    const fresh = await t.visitor.open('/login');
+    expect((await use(t.visitor, fresh, answer(challengeOf(fresh)))).path).toBe('/connections');
   });
 
   it.each<readonly [string, Lies]>([

@@ -26,7 +26,7 @@ export function createConfirmation(
   { factors, passkeys, authenticate, verifyCode }: LocalLogin,
 ) {
   const { store, csrfTokens, events } = pages;
-  const proofs = createOneTimeTokens(pages, 'confirmed change', PROOF_LIFETIME);
+  const proofs = createOneTimeTokens(pages, 'confirmation', PROOF_LIFETIME);
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
   /**
    * What an account has to confirm changes with, and whether its password suffices: where there is a second factor, session and

@@ -16,10 +16,10 @@ const MAC_BYTES = 32;
  */
 export function createOneTimeTokens(
   { store, clock, options: { masterKey, previousMasterKeys } }: ServerContext,
-  purpose: 'passkey challenge' | 'confirmed change',
+  purpose: 'passkey' | 'confirmation',
   lifetime: number,
 ) {
-  const keyFrom = (from: Uint8Array) => deriveKey(from, purpose);
+  const keyFrom = (from: Uint8Array) => deriveKey(from, `${purpose} challenge`);
   const key = keyFrom(masterKey);
   const keys = [key, ...previousMasterKeys.map(keyFrom)];
   const mac = (by: Buffer, head: Buffer, bound: readonly string[]) =>

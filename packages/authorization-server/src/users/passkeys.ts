@@ -24,7 +24,7 @@ export function createPasskeys(context: ServerContext) {
   const { issuer, name: serverName, lifetimes } = context.options;
   const { origin, hostname } = new URL(issuer);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
-  const challenges = createOneTimeTokens(context, 'passkey challenge', lifetimes.transaction);
+  const challenges = createOneTimeTokens(context, 'passkey', lifetimes.transaction);
   const expected = (bound: readonly string[]) => ({
     expectedChallenge: (challenge: string) => challenges.isValid(challenge, ...bound),
     expectedOrigin: origin,
