@@ -122,10 +122,6 @@ export const AUTHORIZATION_SERVER_TIMEOUT = 10_000;
 
 // Audit log (audit/)
 
-/** Calls in the audit queue: further calls are dropped and counted (`audit.dropped`). */
-export const MAX_QUEUED_CALLS = 10_000;
-/** Calls recorded in one turn of the event loop: requests are served in between. */
-export const AUDIT_BATCH = 100;
 /** Messages of one batch that are recorded: a batch costs its client one request. */
 export const MAX_RECORDED_MESSAGES = 100;
 /** Characters of a method or name in an event: clients write them. */

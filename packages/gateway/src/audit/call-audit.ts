@@ -1,40 +1,14 @@
-/** Turns calls into audit events outside the request path: a bounded queue, drained in later turns of the event loop. */
+/** Turns calls into audit events. */
 import { hash } from 'node:crypto';
 import type { Explanation } from '@portcullis/policy';
-import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits.ts';
+import { MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT } from '../limits.ts';
 import type { ArgumentAudit } from '../servers/server.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
-import type { CallEvent, GatewayAuditEvent } from './events.ts';
+import type { CallEvent } from './events.ts';
 
-/** @param emit must not throw */
-export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallAudit {
-  let queue: CallEvent[] = [];
-  let dropped = 0;
-  let isScheduled = false;
-
-  function schedule(): void {
-    if (isScheduled) return;
-    isScheduled = true;
-    setImmediate(emitBatch);
-  }
-
-  function emitBatch(): void {
-    isScheduled = false;
-    const batch = queue.slice(0, AUDIT_BATCH);
-    queue = queue.slice(AUDIT_BATCH);
-    for (const event of batch) emit(event);
-    if (dropped > 0) emit({ type: 'audit.dropped', count: dropped });
-    dropped = 0;
-    if (queue.length > 0) schedule();
-  }
-
-  return {
-    record(call) {
-      if (queue.length >= MAX_QUEUED_CALLS) dropped += 1;
-      else queue.push(toEvent(call));
-      schedule();
-    },
-  };
+/** @param emit queues the event: it must neither throw nor wait */
+export function createCallAudit(emit: (event: CallEvent) => void): CallAudit {
+  return { record: (call) => emit(toEvent(call)) };
 }
 
 /** Retains neither the request nor its body. */
@@ -44,7 +18,6 @@ function toEvent(call: CallRecord): CallEvent {
   const { decision, outcome, status, requestBytes, responseBytes } = call;
   return {
     type: 'call.finished',
-    // Calls are recorded together: none has the trace of another.
     traceId: call.traceId ?? undefined,
     ...(owner.isAnonymous ? { site: owner.subject } : { clientId }),
     ...(subject !== clientId && { accountId: subject }),

@@ -43,7 +43,7 @@ export type ToolChangeEvent = ComponentEvent & {
   readonly change: 'new' | 'changed';
 };
 
-/** Audit events of the gateway: calls, changed tools, decisions about them, and dropped call events. */
+/** Audit events of the gateway: calls, changed tools, and decisions about them. */
 export type GatewayAuditEvent =
   | CallEvent
   | ToolChangeEvent
@@ -52,9 +52,7 @@ export type GatewayAuditEvent =
       readonly type: 'tool.approved' | 'tool.rejected';
       readonly server: string;
       readonly tool: string;
-    })
-  /** Calls that could not be recorded. */
-  | (ComponentEvent & { readonly type: 'audit.dropped'; readonly count: number });
+    });
 
 /** Methods that call something. */
 const CALLS: readonly string[] = ['tools/call', 'resources/read', 'prompts/get'];
