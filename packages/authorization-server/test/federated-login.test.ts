@@ -1,5 +1,5 @@
 /** Federated login: consent here first, then a redirect to the identity provider and a callback bound to the browser, then the client. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { nextStep } from '../src/authorization/next-step.ts';
@@ -260,27 +260,32 @@ describe('a federated login', () => {
       .toBe(false);
   });
 
-  it('revokes the provider tokens when the session cannot be saved, and saves it the next time', async () => {
-    const { files, t } = await setFilesScene();
-    const leave = async () => {
-      const { left } = await t.visitor.submit(
-        await t.visitor.open('/login?to=connections'),
-        {},
-        '/login/files',
-      );
-      return signInAtProvider(t.visitor, left);
-    };
-    const { saveSession } = t.store;
-    t.store.saveSession = () => Promise.reject(new Error('The disk is full.'));
-    const failed = await openCallback(t.visitor, await leave());
-    expect([failed.status, textOf(failed)]).toEqual([
-      500,
-      expect.stringContaining('Something went wrong on our side'),
-    ]);
-    await until(async () => (await Promise.all(files.given.map(files.isLive))).every((stands) => !stands));
-    t.store.saveSession = saveSession;
-    expect((await openCallback(t.visitor, await leave())).path).toBe('/connections');
-  });
+  it.each([
+    ['profile', 'saveProfile'],
+    ['session', 'saveSession'],
+  ] as const)(
+    'revokes the provider tokens when the %s cannot be saved, and saves it the next time',
+    async (_what, method) => {
+      const { files, t } = await setFilesScene();
+      const leave = async () => {
+        const { left } = await t.visitor.submit(
+          await t.visitor.open('/login?to=connections'),
+          {},
+          '/login/files',
+        );
+        return signInAtProvider(t.visitor, left);
+      };
+      const saving = vi.spyOn(t.store, method).mockRejectedValueOnce(new Error('The disk is full.'));
+      const failed = await openCallback(t.visitor, await leave());
+      expect([failed.status, textOf(failed)]).toEqual([
+        500,
+        expect.stringContaining('Something went wrong on our side'),
+      ]);
+      await until(async () => (await Promise.all(files.given.map(files.isLive))).every((stands) => !stands));
+      expect((await openCallback(t.visitor, await leave())).path).toBe('/connections');
+      expect(saving).toHaveBeenCalledTimes(2);
+    },
+  );
 
   it('starts no session of a user whose account is disabled meanwhile, and revokes the provider tokens', async () => {
     const { files, t } = await setFilesScene();
