@@ -108,14 +108,14 @@ describe.skipIf(missing)('the installed command', () => {
     });
   });
 
-  it('`npm create portcullis` in an empty folder asks, writes and starts', async () => {
+  it('`npm create portcullis` in an empty folder writes and starts', async () => {
     const folder = join(project.folder, '../created');
     await mkdir(folder);
-    const words = ['npm', 'create', '--yes', 'portcullis'];
+    const answers = ['--protect', 'http://127.0.0.1:9/mcp', '--sign-in', 'accounts', '--location', 'local'];
+    const words = ['npm', 'create', '--yes', 'portcullis', '--', ...answers];
     await using running = await startProgram(project, words, READY, {
       folder,
       environment: inMemory,
-      input: 'http://127.0.0.1:9/mcp\n\n\n',
     });
     expect((await fetch(`${running.found}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401);
     expect(await readdir(join(folder, 'portcullis'))).toEqual(

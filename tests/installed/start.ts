@@ -16,8 +16,6 @@ export interface RunningProgram extends AsyncDisposable {
 export interface ProgramOptions {
   readonly folder?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Typed at once. */
-  readonly input?: string;
 }
 
 /** Data in memory, a free port and an account, as settings. */
@@ -34,12 +32,11 @@ export async function startProgram(
   project: InstalledProject,
   [program = '', ...args]: readonly string[],
   line: RegExp,
-  { folder = project.folder, environment = {}, input }: ProgramOptions = {},
+  { folder = project.folder, environment = {} }: ProgramOptions = {},
 ): Promise<RunningProgram> {
   const env = { ...project.environment, ...environment };
   const child = spawn(program, args, { cwd: folder, env, detached: true });
   const closed = once(child, 'close');
-  if (input !== undefined) child.stdin.write(input);
   let output = '';
   const found = await new Promise<string>((resolve, reject) => {
     const collect = (chunk: Buffer) => {

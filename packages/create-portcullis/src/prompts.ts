@@ -1,5 +1,4 @@
-/** Asks for what no flag has answered. */
-import { createInterface, type Interface } from 'node:readline/promises';
+/** Asks in a terminal for what no flag has answered. */
 import { password, select, text } from '@clack/prompts';
 import {
   AnswerError,
@@ -54,27 +53,23 @@ const OTHER = 'other';
 
 type Ask = <T>(prompt: Prompt<T>) => Promise<T>;
 
-/** @throws AnswerError for a flag that cannot be used, or when the input ends before all prompts are answered */
+/** @throws AnswerError for a flag that cannot be used, or one that is missing where nothing can be asked */
 export async function promptForAnswers(given: GivenAnswers, terminal: PromptStreams): Promise<Answers> {
   const isInteractive = terminal.input.isTTY && terminal.output.isTTY;
-  const { read, close } = isInteractive ? openTerminal(terminal) : openPipe(terminal);
-  try {
-    return await askAll(given, isInteractive, async (prompt) => {
-      const named = given[prompt.flag];
-      if (named !== undefined) return withFlag(prompt.flag, () => prompt.parse(named));
-      for (;;) {
-        const answer = await read(prompt);
-        try {
-          return prompt.parse(answer);
-        } catch (error) {
-          if (!(error instanceof AnswerError)) throw error;
-          terminal.output.write(`   ${error.message}\n`);
-        }
+  return askAll(given, isInteractive, async (prompt) => {
+    const named = given[prompt.flag];
+    if (named !== undefined) return withFlag(prompt.flag, () => prompt.parse(named));
+    if (!isInteractive) throw new AnswerError(`no answer: give it with --${prompt.flag}`);
+    for (;;) {
+      const answer = await read(prompt, terminal);
+      try {
+        return prompt.parse(answer);
+      } catch (error) {
+        if (!(error instanceof AnswerError)) throw error;
+        terminal.output.write(`   ${error.message}\n`);
       }
-    });
-  } finally {
-    close();
-  }
+    }
+  });
 }
 
 /** @param isInteractive whether a user can be asked in a terminal */
@@ -85,7 +80,7 @@ async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Pr
     parse: parseBackend,
   });
   const provider = await ask({
-    text: '2. How do users sign in? accounts (passwords and passkeys), google, github, microsoft-entra, okta, or the issuer of an OpenID provider',
+    text: '2. How do users sign in?',
     choices: [
       { value: 'accounts', label: 'Accounts of this server', hint: 'passwords and passkeys' },
       { value: 'google', label: 'Google' },
@@ -104,7 +99,7 @@ async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Pr
       ? { kind: 'accounts' }
       : await askProvider(provider, given.allow !== undefined, ask);
   const location = await ask({
-    text: '3. Where does it run? local (this computer), or its public URL, such as https://auth.example.com',
+    text: '3. Where does it run?',
     choices: [
       { value: 'local', label: 'On this computer' },
       { value: OTHER, label: 'At a public URL', hint: 'with PostgreSQL and TLS' },
@@ -127,22 +122,20 @@ async function askPort(
   if (kind === 'public' && port !== undefined)
     throw new AnswerError('--port is for a server on this computer: a public one is reached by its proxy');
   if (port === undefined && (kind === 'public' || !isInteractive)) return Number(DEFAULT_PORT);
-  return ask({ text: '   On which port?', flag: 'port', default: DEFAULT_PORT, parse: parsePort });
+  return ask({ text: 'On which port?', flag: 'port', default: DEFAULT_PORT, parse: parsePort });
 }
 
 async function askProvider(provider: string, isLimited: boolean, ask: Ask): Promise<SignIn> {
   const name = parameterOf(provider);
   const parameter =
-    name === undefined
-      ? undefined
-      : await ask({ text: `   The ${name} there`, flag: name, parse: parseWord });
+    name === undefined ? undefined : await ask({ text: `The ${name} there`, flag: name, parse: parseWord });
   const clientId = await ask({
-    text: '   The client ID that the provider has issued to you',
+    text: 'The client ID that the provider has issued to you',
     flag: 'client-id',
     parse: parseWord,
   });
   const clientSecret = await ask({
-    text: '   The client secret (is not shown)',
+    text: 'The client secret (is not shown)',
     flag: 'client-secret-file',
     isSecret: true,
     parse: parseWord,
@@ -158,32 +151,22 @@ function askWho(provider: string, ask: Ask): Promise<ReturnType<typeof parseAllo
       ? 'GitHub user names or numeric IDs'
       : 'a domain such as example.org, or e-mail addresses';
   return ask({
-    text: `   Who may sign in? ${who}, separated by commas; or the word anyone`,
+    text: `Who may sign in? ${who}, separated by commas; or the word anyone`,
     flag: 'allow',
     parse: (text) => parseAllowed(provider, text),
   });
 }
 
-interface Reader {
-  read(prompt: Prompt<unknown>): Promise<string>;
-  close(): void;
-}
-
-/** Lists to choose from, and fields. */
-function openTerminal(streams: PromptStreams): Reader {
-  const read = async (prompt: Prompt<unknown>): Promise<string> => {
-    const { choices, default: initialValue } = prompt;
-    const message = prompt.text.trim();
-    const given = { ...streams, message, ...(initialValue !== undefined && { initialValue }) };
-    if (prompt.isSecret) return uncancelled(await password({ ...streams, message }), prompt);
-    if (choices === undefined) return uncancelled(await text(given), prompt);
-    const [heading = ''] = message.split(/(?<=\?) /);
-    const chosen = uncancelled(await select({ ...given, message: heading, options: [...choices] }), prompt);
-    return chosen === OTHER
-      ? uncancelled(await text({ ...streams, message: prompt.other ?? message }), prompt)
-      : chosen;
-  };
-  return { read, close: () => {} };
+/** A list to choose from, or a field. */
+async function read(prompt: Prompt<unknown>, streams: PromptStreams): Promise<string> {
+  const { choices, text: message, default: initialValue } = prompt;
+  const given = { ...streams, message, ...(initialValue !== undefined && { initialValue }) };
+  if (prompt.isSecret) return uncancelled(await password({ ...streams, message }), prompt);
+  if (choices === undefined) return uncancelled(await text(given), prompt);
+  const chosen = uncancelled(await select({ ...given, options: [...choices] }), prompt);
+  return chosen === OTHER
+    ? uncancelled(await text({ ...streams, message: prompt.other ?? message }), prompt)
+    : chosen;
 }
 
 /** @throws AnswerError after Ctrl+C */
@@ -191,24 +174,6 @@ function uncancelled(answer: string | symbol | undefined, { flag }: Prompt<unkno
   if (typeof answer === 'symbol')
     throw new AnswerError(`cancelled: nothing was written; --${flag} answers it beforehand`);
   return answer ?? '';
-}
-
-/** One answer a line. Opened by the first prompt: with all flags given, nothing is read. */
-function openPipe({ input, output }: PromptStreams): Reader {
-  let opened: Interface | undefined;
-  let lines: AsyncIterator<string> | undefined;
-  return {
-    async read(prompt) {
-      opened ??= createInterface({ input });
-      // One reader for all: lines that arrive together are not lost between prompts.
-      lines ??= opened[Symbol.asyncIterator]();
-      output.write(`${prompt.text}${prompt.default === undefined ? '' : ` [${prompt.default}]`}: \n`);
-      const { value, done } = await lines.next();
-      if (done) throw new AnswerError(`no answer: give it with --${prompt.flag}`);
-      return value.trim() === '' ? (prompt.default ?? '') : value;
-    },
-    close: () => opened?.close(),
-  };
 }
 
 function withFlag<T>(flag: string, parse: () => T): T {

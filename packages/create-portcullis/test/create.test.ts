@@ -1,4 +1,4 @@
-/** `npm create portcullis`: questions over standard input, flags, the written files, and the started server. */
+/** `npm create portcullis`: flags, the written files, and the started server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,13 +34,13 @@ interface Running {
   output(): string;
 }
 
-function start(folder: string, args: readonly string[], input?: string): Running {
+function start(folder: string, args: readonly string[]): Running {
   const child = spawn(process.execPath, [...sourceFlags(), bin, ...args], {
     cwd: folder,
     env: { PATH: '/nowhere', HOME: folder, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  child.stdin.end(input);
+  child.stdin.end();
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -52,16 +52,12 @@ function start(folder: string, args: readonly string[], input?: string): Running
 const { output: schema } = await runHere(['config', 'schema'], { folder: tmpdir(), environment: {} });
 
 /** Runs it here in a folder, because its own process and that of the command cost a second. */
-async function run(
-  folder: string,
-  args: readonly string[],
-  input = '',
-): Promise<{ code: number; output: string }> {
+async function run(folder: string, args: readonly string[]): Promise<{ code: number; output: string }> {
   let output = '';
   const written = new PassThrough().setEncoding('utf8').on('data', (text: string) => {
     output += text;
   }) as unknown as NodeJS.WriteStream;
-  const typed = Readable.from([input]) as unknown as NodeJS.ReadStream;
+  const typed = Readable.from([]) as unknown as NodeJS.ReadStream;
   const before = process.cwd();
   process.chdir(folder);
   try {
@@ -87,16 +83,11 @@ const GOOGLE = [
 
 describe('npm create portcullis', () => {
   // Three processes start from source, one after the other.
-  it('asks three questions, writes the files, and starts the server', async () => {
+  it('writes the files, and starts the server', async () => {
     const folder = createFolder();
-    const { child, output } = start(folder, [], 'http://127.0.0.1:9/mcp\n\n\n');
+    const { child, output } = start(folder, ['--protect', 'http://127.0.0.1:9/mcp', ...LOCAL.slice(0, -1)]);
     await expect.poll(output).toMatch(/^ready \S+$/m);
     const [, url = ''] = /^ready (\S+)$/m.exec(output()) ?? [];
-    expect([...output().matchAll(/^\d\. .*?\?/gm)].map(([question]) => question)).toEqual([
-      '1. What do you want to protect?',
-      '2. How do users sign in?',
-      '3. Where does it run?',
-    ]);
     expect(output()).toContain('the next time: cd portcullis && npm install && npm start\n');
     expect((await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401);
     expect(JSON.parse(read(folder, 'portcullis/portcullis.json'))).toEqual({
@@ -112,32 +103,12 @@ describe('npm create portcullis', () => {
 
   it('exits with 1 after a mistake, in a folder with nothing written', async () => {
     const folder = createFolder();
-    const { child, output } = start(folder, ['--protet', 'x'], '');
+    const { child, output } = start(folder, ['--protet', 'x']);
     expect(await once(child, 'close')).toEqual([1, null]);
     expect([output(), readdirSync(folder)]).toEqual([
       expect.stringContaining("Unknown option '--protet'"),
       [],
     ]);
-  });
-
-  it('asks again after an answer that it cannot use, and says what would be right', async () => {
-    const folder = createFolder();
-    const answers = [
-      'ftp://example.com',
-      'node server.js',
-      'gogle',
-      'accounts',
-      'http://plain.example',
-      'local',
-    ];
-    const { code, output } = await run(folder, ['--no-start'], `${answers.join('\n')}\n`);
-    expect(code).toBe(0);
-    for (const said of [
-      'ftp://example.com must be an http or https URL, or a command',
-      'gogle must be accounts, google, github, microsoft-entra, okta, or the https URL',
-      'http://plain.example must be local, or a public URL such as https://auth.example.com',
-    ])
-      expect(output).toContain(said);
   });
 
   it('with every flag it asks nothing', async () => {
@@ -221,9 +192,19 @@ describe('npm create portcullis', () => {
       said: '--allow: name GitHub users',
     },
     {
-      description: 'input that ends too early',
+      description: 'no answer where there is no terminal to ask in',
       args: ['--sign-in', 'accounts'],
       said: 'no answer: give it with --protect',
+    },
+    {
+      description: 'a URL of another kind of server',
+      args: ['--protect', 'ftp://example.com', ...LOCAL],
+      said: '--protect: ftp://example.com must be an http or https URL, or a command',
+    },
+    {
+      description: 'an unknown provider',
+      args: ['--protect', 'node server.js', '--sign-in', 'gogle'],
+      said: '--sign-in: gogle must be accounts, google, github, microsoft-entra, okta, or the https URL',
     },
   ])('$description: says so, exits with 1 and writes nothing', async ({ args, said }) => {
     const folder = createFolder();
@@ -258,18 +239,10 @@ describe('the written files', () => {
   ])('allow the users of %s that were named: %s', async (provider, who, allowedUsers) => {
     const folder = createFolder();
     writeFileSync(join(folder, 'secret'), 's3cret\n');
-    const args = ['.', ...PUBLIC, '--sign-in', provider, ...CLIENT];
-    expect(await run(folder, args, `${who}\n`)).toMatchObject({ code: 0 });
+    const args = ['.', ...PUBLIC, '--sign-in', provider, ...CLIENT, '--allow', who];
+    expect(await run(folder, args)).toMatchObject({ code: 0 });
     const [written] = JSON.parse(read(folder, 'portcullis.json')).identityProviders;
-    // A company's own provider is not asked about.
-    expect(written.allowedUsers).toEqual(provider.startsWith('https:') ? undefined : allowedUsers);
-    const other = createFolder();
-    const flags = [...args.slice(0, -1), join(folder, 'secret'), '--allow', who];
-    const again = await run(other, flags);
-    expect([again.code, again.output.includes('Who may sign in')]).toEqual([0, false]);
-    expect(JSON.parse(read(other, 'portcullis.json')).identityProviders[0].allowedUsers).toEqual(
-      allowedUsers,
-    );
+    expect(written.allowedUsers).toEqual(allowedUsers);
   });
 
   it.each([

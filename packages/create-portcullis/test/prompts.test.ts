@@ -29,15 +29,31 @@ async function answerInTerminal(given: GivenAnswers, answers: ReadonlyArray<read
 }
 
 describe('in a terminal', () => {
+  it('three questions suffice for a server on this computer', async () => {
+    const answers = await answerInTerminal({}, [
+      ['1. What do you want to protect?', ['http://127.0.0.1:9/mcp', ENTER]],
+      ['2. How do users sign in?', [ENTER]],
+      ['3. Where does it run?', [ENTER]],
+      ['On which port?', [ENTER]],
+    ]);
+    expect(answers).toEqual({
+      backend: { url: 'http://127.0.0.1:9/mcp' },
+      signIn: { kind: 'accounts' },
+      location: { kind: 'local' },
+      port: 8484,
+    });
+  });
+
   it('a list offers the ways to sign in and the places to run, and the port is a field with its default', async () => {
-    const given = { protect: 'node server.js', 'client-id': 'a', 'client-secret-file': 'b', allow: 'anyone' };
+    const given = { protect: 'node server.js', 'client-id': 'a', 'client-secret-file': 'b' };
     const answers = await answerInTerminal(given, [
       ['How do users sign in?', [DOWN, ENTER]],
+      ['Who may sign in?', ['example.org', ENTER]],
       ['Where does it run?', [ENTER]],
       ['On which port?', [ENTER]],
     ]);
     expect(answers).toMatchObject({
-      signIn: { kind: 'provider', provider: 'google' },
+      signIn: { kind: 'provider', provider: 'google', allowedUsers: { emailDomains: ['example.org'] } },
       location: { kind: 'local' },
       port: 8484,
     });
