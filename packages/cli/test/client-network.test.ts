@@ -8,6 +8,7 @@ import { openCredentialStore } from '@portcullis/client/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { createWorld, grant } from '../../client/test/support/world.ts';
+import { createFetches } from '../src/client/fetches.ts';
 import { withClient } from '../src/client/open-client.ts';
 import { type Computer, createComputer } from './support/command.ts';
 import { createContext } from './support/in-process.ts';
@@ -111,6 +112,25 @@ it('call does not repeat the advice of a server to try again later', async () =>
   expect(code).toBe(4);
   expect(errors).toContain('Something went wrong here');
   expect(errors.match(/try again later/gi)).toHaveLength(1);
+});
+
+it('requests have no time limit for the head of the response, nor between the chunks of its body', async () => {
+  const origin = await listen((_request, response) => response.end('done'));
+  // Node creates the dispatcher with the first request.
+  await fetch('data:,');
+  const name = Symbol.for('undici.globalDispatcher.2');
+  const usual = Reflect.get(globalThis, name);
+  const dispatched: unknown[] = [];
+  ends.push(() => Reflect.set(globalThis, name, usual));
+  Reflect.set(globalThis, name, {
+    dispatch(options: object, handler: unknown) {
+      dispatched.push(options);
+      return usual.dispatch(options, handler);
+    },
+  });
+  const { fetch: own } = createFetches({ serverUrl: origin, trustedOrigins: [], environment: {} });
+  expect(await (await own(`${origin}/mcp`)).text()).toBe('done');
+  expect(dispatched).toEqual([expect.objectContaining({ path: '/mcp', headersTimeout: 0, bodyTimeout: 0 })]);
 });
 
 describe('a proxy', () => {

@@ -107,6 +107,24 @@ it('lists the tools after a sign-in with a code that took an hour', async () => 
   expect(await listAfterSignIn(60, null)).toEqual({ tools: [] });
 });
 
+it('says that a tool may still be running when the server has not responded for two hours', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const called = Promise.withResolvers<void>();
+  const { request } = await connectWith(({ body }) => {
+    if (!String(body).includes('"tools/call"')) return null;
+    called.resolve();
+    return new Promise(() => undefined);
+  });
+  const calling = request('tools/call', { name: 'x' });
+  calling.catch(() => undefined);
+  await called.promise;
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+  await expect(calling).rejects.toThrow(
+    'The server has not responded for 2 hours. A tool that was called may still be running.',
+  );
+});
+
 const MEBIBYTE = new TextEncoder().encode(' '.repeat(1_048_576));
 
 /** A body of `count` chunks, read as they are sent, and then `end`. */

@@ -43,6 +43,20 @@ function listForNode(bypass: readonly string[], serverUrl: string): string {
   return [...bypass, ...(usesProxy(url, { url: '', bypass }) ? [] : [url.host])].join(',');
 }
 
+type Dispatcher = NonNullable<RequestInit['dispatcher']>;
+
+/** The dispatcher of Node's `fetch`, which is another one with a proxy. Earlier versions have it under the second name only. */
+function globalDispatcher(): Dispatcher {
+  const [newer, older] = [2, 1].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
+  return Reflect.get(globalThis, newer ?? '') ?? Reflect.get(globalThis, older ?? '');
+}
+
+/** A tool may run for longer than the five minutes after which `fetch` gives up, and be silent for as long on an event stream. */
+const dispatcher = {
+  dispatch: (options, handler) =>
+    globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+} as Dispatcher;
+
 interface FetchTargets {
   readonly serverUrl: string;
   readonly trustedOrigins: readonly string[];
@@ -54,7 +68,7 @@ export function createFetches(
   targets: FetchTargets,
 ): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
   const { environment: _, ...bounds } = targets;
-  const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, init));
+  const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, { ...init, dispatcher }));
   const proxy = useProxy(targets);
   const { timeout, maxBytes } = defaultClientLimits;
   const oauthFetch = createGuardedFetch({

@@ -34,9 +34,20 @@ export class ServerError extends Error {
   }
 }
 
+/** The server has accepted a request, and not responded to it. */
+export class NoResponse extends Error {
+  override readonly name: string = 'NoResponse';
+
+  constructor() {
+    super(
+      `The server has not responded for ${BEYOND_SIGN_IN / 3_600_000} hours. A tool that was called may still be running.`,
+    );
+  }
+}
+
 /**
  * Sends a request and returns its result, unvalidated.
- * @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response.
+ * @throws errors of `fetch`, ServerError, NoResponse, or HttpResponseError for an HTTP error response.
  */
 export type McpRequest = (method: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
@@ -73,10 +84,10 @@ const PATIENT = { timeout: BEYOND_SIGN_IN } as const;
 /** Timeout for ending a session at the server, in milliseconds. */
 const END_TIMEOUT = 2000;
 
-/** Connects. @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response. */
+/** Connects. @throws errors of `fetch`, ServerError, NoResponse, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
   const { url, version, extensions } = options;
-  const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
+  const { Client, ProtocolError, SdkError, SdkErrorCode, StreamableHTTPClientTransport } = await import(
     '@modelcontextprotocol/client'
   );
   const failures = recordFailures(options.fetch, () => void transport.close());
@@ -130,6 +141,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
         throw new ServerError({ code, message, ...(data !== undefined && { data }) });
       }
       if (failures.latest() !== null) throw failures.latest();
+      if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) throw new NoResponse();
       if (error instanceof SdkError) throw new ServerError({ code: -32603, message: error.message });
       throw error;
     }

@@ -4,7 +4,7 @@ import { cleanLine } from '../terminal/clean.ts';
 import { adviceFor } from './advice.ts';
 import { CommandFailure, exitCodeOf, exitCodes, mayRecover } from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
-import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
+import { connectMcp, type McpRequest, NoResponse, ServerError } from './mcp-client.ts';
 import type { OpenClient } from './open-client.ts';
 import { HttpResponseError } from './transport/responses.ts';
 
@@ -33,6 +33,7 @@ export async function withMcpConnection<T>(
       const advice = adviceFor(error, { server: url, flags, command, scopes });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
+    if (error instanceof NoResponse) throw new CommandFailure(exitCodes.temporary, error.message);
     if (error instanceof ServerError && mayRecover(error.status))
       throw new CommandFailure(exitCodes.temporary, cleanLine(error.message));
     if (error instanceof ServerError)

@@ -22,7 +22,7 @@ export function defineCall(program: Command, processContext: ProcessContext): vo
     .command('call')
     .summary('call a tool of a protected server')
     .description(
-      'Calls a tool of a protected server, signing in first if necessary.\n' +
+      'Calls a tool of a protected server, signing in first if necessary, and waits for the result for up to two hours.\n' +
         'Write arguments as name=text, or as name:=JSON for numbers, lists and other values.',
     )
     .argument('<server-url>', 'URL of the protected server')
