@@ -187,7 +187,7 @@ describe('issues of settings', () => {
       expect.stringMatching(/^--key must be 32 random bytes/),
       expect.stringMatching(/^lifetimes\.code \(in \S+\) must be a whole number of seconds/),
       expect.stringMatching(/^metadata \(in \S+\) must be true or false$/),
-      'PORTCULLIS_BOOTSTRAP_EMAIL needs PORTCULLIS_BOOTSTRAP_PASSWORD as well',
+      'PORTCULLIS_BOOTSTRAP_EMAIL needs PORTCULLIS_BOOTSTRAP_PASSWORD (--bootstrap-password) as well',
     ]);
   });
 
@@ -258,10 +258,10 @@ describe('transport', () => {
   it.each([
     [
       { host: '0.0.0.0' },
-      /^--host must be 127\.0\.0\.1, ::1 or localhost unless --tls-cert or --trusted-proxies protects/,
+      /^--host must be 127\.0\.0\.1, ::1 or localhost unless PORTCULLIS_TLS_CERT \(--tls-cert\) or PORTCULLIS_TRUSTED_PROXIES \(--trusted-proxies\) protects/,
     ],
     [{ host: '192.0.2.1' }, /^--host must be/],
-    [{ tlsCert: 'c.pem' }, /^--tls-cert needs --tls-key as well$/],
+    [{ tlsCert: 'c.pem' }, /^--tls-cert needs PORTCULLIS_TLS_KEY \(--tls-key\) as well$/],
     [
       { tlsCert: 'c', tlsKey: 'k', publicUrl: 'http://localhost:1' },
       /^--public-url must be https when --tls-cert is set$/,

@@ -109,10 +109,9 @@ export async function readSettings(sources: Sources): Promise<ResolvedSettings> 
   ) as unknown as Settings;
   issues.push(...checkKeys(file, report), ...checkVariables(sources.environment, report));
   const nameOf: NameOf = (name, path) => nameAs(name, find(name, sources, file), path);
-  const nameLike: NameLike = (name, other) => nameAs(name, find(other, sources, file));
   // What a server needs besides, such as a password in a variable of its own, a command can do without.
-  if (sources.needed === undefined) checkPairs(settings, report, nameLike);
-  checkCombinations(settings, report, nameOf, nameLike);
+  if (sources.needed === undefined) checkPairs(settings, report);
+  checkCombinations(settings, report, nameOf);
   const isSet = (name: SettingName) => find(name, sources, file) !== undefined;
   const configFile = file === NO_FILE ? null : resolve(sources.folder, file.name);
   const hidden = findHidden(sources, file);
@@ -229,13 +228,11 @@ function isObjectText(written: string, options: readonly z.ZodType[]): boolean {
   return hasObject && written.trimStart().startsWith('{');
 }
 
-/** Names a setting by the source of another setting, or by its own; by all sources if it is not set. */
+/** Names a setting by its source; by all sources if it is not set. */
 function nameAs(name: SettingName, found: Found | undefined, path: readonly string[] = []): string {
-  if (found === undefined) return [titleOf(name), ...path].join('.');
-  if (found.file !== null) return `${[name, ...path].join('.')} (in ${found.file})`;
-  if (found.by.startsWith('--')) return `${hasFlag(name) ? flagOf(name) : variableOf(name)}${entryOf(path)}`;
-  const isSecretFile = found.by.endsWith('_FILE') && found.by !== variableOf(name);
-  return [(isSecretFile ? fileVariableOf(name) : null) ?? variableOf(name), ...path].join('.');
+  if (found?.by.startsWith('--')) return `${found.by}${entryOf(path)}`;
+  const named = [found?.by ?? titleOf(name), ...path].join('.');
+  return found?.file == null ? named : `${named} (in ${found.file})`;
 }
 
 /** A list of a flag is written with commas. */
@@ -298,25 +295,17 @@ const ALTERNATIVES = [['key', 'keyFile'], ['previousKey', 'previousKeyFile']] as
 /** 128 bits in base64url. */
 const MINIMUM_SECRET = 22;
 
-/** Names a setting as another one was set. */
-type NameLike = (name: SettingName, other: SettingName) => string;
-
-function checkPairs(settings: Settings, report: OptionReport, nameLike: NameLike): void {
+function checkPairs(settings: Settings, report: OptionReport): void {
   for (const [one, other] of PAIRS) {
     if ((settings[one] === null) === (settings[other] === null)) continue;
     if (report.isUnread(one) || report.isUnread(other)) continue;
     const [given, missing] = settings[one] === null ? [other, one] : [one, other];
-    report.add([given], `needs ${nameLike(missing, given)} as well`);
+    report.add([given], `needs ${titleOf(missing)} as well`);
   }
 }
 
 /** Rules across settings; unreadable settings are skipped. */
-function checkCombinations(
-  settings: Settings,
-  report: OptionReport,
-  nameOf: NameOf,
-  nameLike: NameLike,
-): void {
+function checkCombinations(settings: Settings, report: OptionReport, nameOf: NameOf): void {
   const isUnread = (name: SettingName) => report.isUnread(name);
   for (const [one, other] of ALTERNATIVES) {
     if (settings[one] !== null && settings[other] !== null) {
@@ -331,7 +320,7 @@ function checkCombinations(
   if (!isProtected && !LOOPBACK.test(settings.host)) {
     report.add(
       ['host'],
-      `must be 127.0.0.1, ::1 or localhost unless ${nameLike('tlsCert', 'host')} or ${nameLike('trustedProxies', 'host')} protects connections: passwords and tokens would be sent unencrypted`,
+      `must be 127.0.0.1, ::1 or localhost unless ${titleOf('tlsCert')} or ${titleOf('trustedProxies')} protects connections: passwords and tokens would be sent unencrypted`,
     );
   }
   if (settings.tlsCert !== null && settings.publicUrl?.startsWith('http:') === true) {
