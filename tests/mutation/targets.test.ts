@@ -1,13 +1,23 @@
-/** Every mutation target names sources and tests that exist. */
+/** Every mutation target names sources and tests that exist, and its tests can start. */
 import { existsSync, readFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { withResults } from './page.ts';
 import { mutationTargets } from './targets.ts';
+import config from './vitest.config.ts';
 
 describe('mutation targets', () => {
   it.each(Object.entries(mutationTargets))('mutation target %s names existing files', (_name, target) => {
     const missing = [...target.mutate, ...target.tests].filter((path) => !existsSync(`packages/${path}`));
     expect(missing).toEqual([]);
+  });
+
+  it('a worker thread, in which mutants run, accepts the flags of Node, and refuses those of V8', async () => {
+    const start = (execArgv: readonly string[]) => new Worker('', { eval: true, execArgv: [...execArgv] });
+    const { execArgv = [] } = config.test ?? {};
+    expect(execArgv).toContain('--conditions=portcullis-source');
+    await start(execArgv).terminate();
+    expect(() => start(['--max-semi-space-size=64'])).toThrow('invalid execArgv flags');
   });
 });
 

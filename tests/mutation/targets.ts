@@ -43,6 +43,8 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'refresh',
       'refresh-errors',
       'refresh-token-family',
+      'downscope',
+      'dpop',
       'shared-rate-limits',
     ),
   },
@@ -95,7 +97,14 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'authorization-server/src/authorization/error-response.ts',
       'authorization-server/src/authorization/resolve-scopes.ts',
     ],
-    tests: testFiles('authorization-server', 'authorize', 'consent', 'client-documents', 'client-life'),
+    tests: testFiles(
+      'authorization-server',
+      'authorize',
+      'consent',
+      'client-documents',
+      'client-life',
+      'scope-limits',
+    ),
   },
   /** The evaluator of access rules, and what it reads. */
   policy: {
@@ -117,6 +126,7 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'revocation',
       'introspection',
       'opaque-tokens',
+      'personal-access-tokens',
       'dpop',
       'routes',
     ),

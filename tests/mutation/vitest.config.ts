@@ -8,9 +8,12 @@ const { projects: _projects, globalSetup: _globalSetup, ...shared } = base.test 
 
 const config: ViteUserConfig = defineConfig({
   ...base,
-  // Worker threads, which Stryker prescribes, refuse the flags of V8.
   test: {
     ...shared,
+    // Files share a worker thread, which loads each module once, as in the projects of `npm test`.
+    isolate: false,
+    setupFiles: ['tests/mutation/compile-cache.ts', ...[shared.setupFiles ?? []].flat()],
+    // Worker threads, which Stryker prescribes, refuse the flags of V8.
     execArgv: ['--conditions=portcullis-source'],
     include: tests.map((test) => `packages/${test}`),
   },
