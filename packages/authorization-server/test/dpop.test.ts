@@ -367,7 +367,7 @@ describe('the key of a grant', () => {
     },
   );
 
-  it('of two refreshes at once with different keys, one gets tokens', async () => {
+  it('[X-DPOP-15] of two refreshes at once with different keys, one gets tokens, which end with the grant', async () => {
     const { t, holder } = await started();
     const other = await createProofHolder();
     const token = (await t.signIn()).body['refresh_token'];
@@ -375,6 +375,11 @@ describe('the key of a grant', () => {
       [holder, other].map(async (by) => t.post('/token', refreshing(token), await by.prove(t.clock.now))),
     );
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    // One of the two has stolen the token.
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'refresh_token.reuse_detected' }));
+    const [by, won] = both[0]?.status === 200 ? [holder, both[0]] : [other, both[1]];
+    const next = refreshing(won?.body['refresh_token']);
+    await expectRefused(t, next, await by.prove(t.clock.now), 'invalid_grant');
   });
 
   it('a client that proves its key may ask for a bearer token at a refresh, and another key gets none', async () => {
@@ -397,19 +402,24 @@ describe('the key of a grant', () => {
     expect(bound.body['token_type']).toBe('DPoP');
   });
 
-  it('a confidential client may refresh with another key: it authenticates', async () => {
+  it('a client without a key may name the type of its token, a bearer token, at a refresh', async () => {
+    const { t } = await started();
+    const { body } = await t.signIn();
+    const refreshed = await t.post('/token', { ...refreshing(body['refresh_token']), token_type: 'bearer' });
+    expect([refreshed.status, refreshed.body['token_type']]).toEqual([200, 'Bearer']);
+  });
+
+  it('a confidential client may refresh with another key each time: it authenticates', async () => {
     const { t, holder } = await started();
     const { code, verifier } = await t.issueCode({ clientId: 'web', redirectUri: CALLBACK });
     const secret = { client_secret: 'web-secret' };
     const form = { ...redemption(code, verifier, 'web'), ...secret };
-    const { body } = await t.post('/token', form, await holder.prove(t.clock.now));
-    const next = await createProofHolder();
-    const refreshed = await t.post(
-      '/token',
-      { ...refreshing(body['refresh_token'], 'web'), ...secret },
-      await next.prove(t.clock.now),
-    );
-    expect(claimsOf(refreshed.body['access_token'])).toMatchObject({ cnf: { jkt: next.thumbprint } });
+    let { body } = await t.post('/token', form, await holder.prove(t.clock.now));
+    for (const next of [await createProofHolder(), await createProofHolder(), holder]) {
+      const refresh = { ...refreshing(body['refresh_token'], 'web'), ...secret };
+      body = (await t.post('/token', refresh, await next.prove(t.clock.now))).body;
+      expect(claimsOf(body['access_token'])).toMatchObject({ cnf: { jkt: next.thumbprint } });
+    }
   });
 
   it('[X-DPOP-16] a code whose request named a key is redeemed with that key only', async () => {
@@ -438,6 +448,18 @@ describe('clients that registered for bound tokens', () => {
     });
     const form = redemption(code, verifier, clientId);
     await expectRefused(t, form, {});
+    const { body } = await t.post('/token', form, await holder.prove(t.clock.now));
+    expect(body['token_type']).toBe('DPoP');
+  });
+
+  it('[X-DPOP-13] a client with dpop_bound_access_tokens gets no bearer token at a refresh either, although it asks for one', async () => {
+    const [desktop, ...others] = CLIENTS;
+    const { t, holder } = await started({
+      clients: [{ ...desktop, dpop_bound_access_tokens: true }, ...others],
+    });
+    const form = refreshing((await redeem(t, holder)).body['refresh_token']);
+    const asking = { ...form, token_type: 'bearer' };
+    await expectRefused(t, asking, await holder.prove(t.clock.now), 'invalid_request');
     const { body } = await t.post('/token', form, await holder.prove(t.clock.now));
     expect(body['token_type']).toBe('DPoP');
   });

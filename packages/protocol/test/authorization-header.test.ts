@@ -1,5 +1,5 @@
-/** The `Authorization` header: which token a request presents. */
-import { readAuthorizationHeader } from '@portcullis/protocol';
+/** The `Authorization` header: which token a request presents, and how a client presents its secret. */
+import { basicCredentials, readAuthorizationHeader } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { growthOf, LINEAR } from './growth.ts';
@@ -132,6 +132,23 @@ describe('readCredentials', () => {
   ])('T093 the cost of readCredentials grows no faster than the input for $description', ({ given }) => {
     expect(growthOf(readAuthorizationHeader, given)).toBeLessThan(LINEAR);
   });
+});
+
+describe('basicCredentials', () => {
+  it.each([
+    ['web', 'secret', 'web:secret'],
+    [
+      'https://app.example/client.json',
+      'a:b c%+é',
+      'https%3A%2F%2Fapp.example%2Fclient.json:a%3Ab+c%25%2B%C3%A9',
+    ],
+  ])(
+    'basicCredentials form-encodes the identifier %j and the secret %j before they are joined',
+    (id, secret, joined) => {
+      const [scheme, encoded = ''] = basicCredentials(id, secret).split(' ');
+      expect([scheme, atob(encoded)]).toEqual(['Basic', joined]);
+    },
+  );
 });
 
 describe('for all fields', () => {

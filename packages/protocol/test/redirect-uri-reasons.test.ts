@@ -30,6 +30,14 @@ describe('a redirect URI', () => {
     );
   });
 
+  it('a private-use redirect URI that was dropped at registration is rejected with the reason for that', () => {
+    const registered = ['https://c.example/cb'];
+    expect(() => checkRedirectUri(registered, 'cursor://callback')).toThrow(/private-use scheme/);
+    expect(() =>
+      checkRedirectUri(registered, 'cursor://callback', { privateUseSchemes: ['cursor'] }),
+    ).toThrow('is not registered');
+  });
+
   it('rejects a redirect URI that is unregistered, or omitted when several are registered, with a helpful description', () => {
     const registered = ['https://c.example/cb', 'https://c.example/other'];
     expect(() => checkRedirectUri(registered, 'https://c.example/third')).toThrow(

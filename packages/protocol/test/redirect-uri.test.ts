@@ -68,6 +68,8 @@ describe('validateRedirectUri', () => {
     ['http://127.0.0.1:8484', 'http://127.0.0.1:8485/callback', 'loopback'],
     ['http://127.0.0.1:8484', 'http://127.0.0.1/callback', 'loopback'],
     ['http://127.0.0.1:8484', 'https://localhost:8484/callback', 'https'],
+    ['https://localhost:8484', 'https://app.example:8484/callback', 'https'],
+    ['https://as.example:8484', 'https://localhost:8484/callback', 'https'],
   ])('validateRedirectUri, for a server at %s: %s is %s', (ownOrigin, given, expected) => {
     expect(validateRedirectUri(given, { privateUseSchemes: [], ownOrigin }).kind).toBe(expected);
   });
