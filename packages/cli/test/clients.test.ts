@@ -141,7 +141,7 @@ describe('clients add', () => {
     [['--id', 'user_1', '--redirect-uri', 'https://a.example/'], /must not start with user_/],
     [['--id', 'taken', '--redirect-uri', 'https://a.example/'], /already in use by another client/],
     [['--id', 'configured', '--redirect-uri', 'https://a.example/'], /already in use by another client/],
-    [['--metadata', 'nowhere.json'], /^portcullis: --metadata names nowhere\.json, which cannot be read: ENOENT/],
+    [['--metadata', 'nowhere.json'], /^portcullis: --metadata cannot be read: ENOENT.*nowhere\.json/],
     [['--metadata', 'kept.secret'], /^portcullis: --metadata names kept\.secret, which is not a JSON object$/],
     [['--database', ':memory:'], /PORTCULLIS_DATABASE \(--database\) is :memory:/],
   ])('`clients add` rejects %j with one line and adds no client', async (args, says) => {

@@ -322,7 +322,7 @@ describe('portcullis --server', () => {
   it('lists the members of a group there', async () => {
     await as('ops', 'users', 'add', 'member@example.com');
     await as('ops', 'users', 'describe', 'member@example.com', '--groups', 'readers');
-    expect((await as('ops', 'groups')).output).toMatch(/^readers +1 user$/m);
+    expect((await as('ops', 'groups')).output).toMatch(/^readers +1 user +1 by users describe$/m);
     expect((await as('ops', 'groups', 'readers')).output).toContain('member@example.com');
     expect(await as('ops', 'groups', 'none')).toMatchObject({ code: 1 });
   });

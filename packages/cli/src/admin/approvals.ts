@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine, cleanText } from '../terminal/clean.ts';
 import { timeOf, withTimes } from '../terminal/times.ts';
-import { findClientName } from './connections.ts';
+import { clientText, type NamedClient, withClientName } from './connections.ts';
 import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { jsonLine, watchList } from './watch-list.ts';
 
@@ -43,11 +43,7 @@ export function defineApprovals(program: Command, processContext: ProcessContext
 /** Milliseconds. */
 const POLL_INTERVAL = 1000;
 
-type NamedApproval = ListedApproval & { readonly clientName: string | null };
-
-async function withName(approval: ListedApproval, task: Task): Promise<NamedApproval> {
-  return { ...approval, clientName: await findClientName(approval.clientId, task) };
-}
+type NamedApproval = ListedApproval & NamedClient;
 
 async function list(task: Task): Promise<Output> {
   const { approvals, flags, processContext } = task;
@@ -58,11 +54,11 @@ async function list(task: Task): Promise<Output> {
       () => approvals.list(),
       POLL_INTERVAL,
       async (one) => {
-        const named = await withName(one, task);
+        const named = await withClientName(one, task);
         processContext.write(flags.json ? jsonLine(shown(named)) : summarize(named));
       },
     );
-  const named = await Promise.all(pending.map((one) => withName(one, task)));
+  const named = await Promise.all(pending.map((one) => withClientName(one, task)));
   const text = named.length === 0 ? 'No call waits for approval.\n' : named.map(summarize).join('');
   return { json: named.map(shown), text };
 }
@@ -74,15 +70,11 @@ function summarize(one: NamedApproval): string {
   const { id, tool, server, account, createdAt, approverGroups } = one;
   const by = approverGroups === null ? 'the user' : approverGroups.join(', ');
   const user = account === null ? '' : ` for ${cleanLine(account)}`;
-  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(nameOfClient(one))}; waits for ${cleanLine(by)}\n`;
-}
-
-function nameOfClient({ clientId, clientName }: NamedApproval): string {
-  return clientName === null ? clientId : `${clientName} (${clientId})`;
+  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(clientText(one))}; waits for ${cleanLine(by)}\n`;
 }
 
 async function show(task: Task): Promise<Output> {
-  const found = await withName(await findNamed(task), task);
+  const found = await withClientName(await findNamed(task), task);
   return { json: shown(found), text: describe(found) };
 }
 
@@ -90,7 +82,7 @@ function describe(one: NamedApproval): string {
   const { account, rule, expiresAt, reusableFor, description, shownArguments } = one;
   const facts: readonly (readonly [string, string])[] = [
     ['user', account ?? 'none'],
-    ['client', nameOfClient(one)],
+    ['client', clientText(one)],
     ['rule', rule],
     ['until', timeOf(expiresAt)],
     ['offers', reusableFor === null ? 'this call' : `this call, or the same for ${reusableFor} seconds`],

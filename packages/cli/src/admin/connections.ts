@@ -79,25 +79,33 @@ async function list(task: Task): Promise<Output> {
       (flags.client === undefined || clientId === flags.client) &&
       (flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider),
   );
-  const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
+  const named = await Promise.all(wanted.map((connection) => withClientName(connection, task)));
   const text = named.length === 0 ? 'There are no connections.\n' : named.map(describe).join('');
   return { json: named.map(shown), text };
 }
 
-type NamedConnection = ListedConnection & { readonly clientName: string | null };
-
-async function withName(connection: ListedConnection, task: Task): Promise<NamedConnection> {
-  return { ...connection, clientName: await findClientName(connection.clientId, task) };
+/** A client by its ID and its own name. */
+export interface NamedClient {
+  readonly clientId: string;
+  /** `null`: it has none, or is identified by a metadata document alone. */
+  readonly clientName: string | null;
 }
 
-/** A client's own name; `null` if it has none or is identified by a metadata document alone. */
-export async function findClientName(
-  clientId: string,
+type NamedConnection = ListedConnection & NamedClient;
+
+/** Adds the name of the client. */
+export async function withClientName<T extends Pick<NamedClient, 'clientId'>>(
+  record: T,
   { store, settings }: Pick<Task, 'store' | 'settings'>,
-): Promise<string | null> {
+): Promise<T & NamedClient> {
+  const { clientId } = record;
   const configured = settings.clients.find(({ client_id: id }) => id === clientId);
   const name = (configured ?? (await store.findClient(clientId))?.metadata)?.['client_name'];
-  return typeof name === 'string' ? name : null;
+  return { ...record, clientName: typeof name === 'string' ? name : null };
+}
+
+export function clientText({ clientId, clientName }: NamedClient): string {
+  return clientName === null ? clientId : `${clientName} (${clientId})`;
 }
 
 function refuseAccount(named: string): never {
@@ -117,11 +125,11 @@ function shown({ providerTokens, ...connection }: NamedConnection): object {
   };
 }
 
-function describe({ id, account, clientId, clientName, ...connection }: NamedConnection): string {
-  const { resources, scopes, createdAt, lastUsedAt, providerTokens } = connection;
+function describe(connection: NamedConnection): string {
+  const { id, account, resources, scopes, createdAt, lastUsedAt, providerTokens } = connection;
   const facts = [
     ['user', `${account.email} ${account.id}`],
-    ['client', clientName === null ? clientId : `${clientName} (${clientId})`],
+    ['client', clientText(connection)],
     ['access', `${resources.join(' ')}: ${scopes.join(' ')}`],
     ...(providerTokens === null ? [] : [['linked to', describeProviderTokens(providerTokens)] as const]),
   ] as const;

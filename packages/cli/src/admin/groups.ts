@@ -30,6 +30,11 @@ export function defineGroups(program: Command, processContext: ProcessContext): 
 
 async function list({ args: [name], settings, ...tools }: StoreTask<object>): Promise<Output> {
   const all = await findGroups(createAccountAdministration({ ...tools, issuer: issuerOf(settings) }));
+  return groupsOutput(all, name);
+}
+
+/** All groups, or the members of one. @throws Error if no user is in that one */
+export function groupsOutput(all: readonly Group[], name: string | undefined): Output {
   const groups = name === undefined ? all : all.filter((group) => group.name === name);
   if (name !== undefined && groups.length === 0)
     throw new Error(`No user is in the group ${cleanLine(name)}: groups lists all`);
@@ -39,7 +44,9 @@ async function list({ args: [name], settings, ...tools }: StoreTask<object>): Pr
 function groupsText(groups: readonly Group[], withMembers: boolean): string {
   if (groups.length === 0) return 'No user is in a group.\n';
   if (withMembers)
-    return columns(groups.flatMap(({ members }) => members.map(({ email, id }) => [cleanLine(email), id])));
+    return columns(
+      groups.flatMap(({ members }) => members.map(({ email, id }) => [email, id].map(cleanLine))),
+    );
   return columns(groups.map(groupRow));
 }
 

@@ -44,7 +44,7 @@ export function storeCommands<Flags extends object, Task>(
   };
 }
 
-export function formatOutput(output: Output, { json }: { readonly json?: true }): string {
+export function formatOutput(output: Output, { json }: { readonly json?: unknown }): string {
   if (typeof output === 'string') return output;
   return json ? `${cleanJson(output.json)}\n` : output.text;
 }

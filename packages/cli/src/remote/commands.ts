@@ -1,15 +1,16 @@
 /** The administration commands that act on a remote server, most of them as one request to its admin API. */
 
+import { groupsOutput } from '../admin/groups.ts';
 import { accessText } from '../admin/policy/access.ts';
 import { readObject } from '../admin/policy/explain.ts';
 import { statisticsQuery, statisticsText } from '../admin/statistics.ts';
+import { formatOutput } from '../admin/store-commands.ts';
 import { accountLine, profileOf } from '../admin/users.ts';
 import { listApprovals } from './approvals.ts';
 import { clientCommands } from './clients.ts';
 import { at, type RemoteCommands, textsOf, tokenBody } from './command.ts';
 import { deliveryCommands } from './deliveries.ts';
 import { showEvents } from './events.ts';
-import { listGroups } from './groups.ts';
 import { serverCommands } from './servers.ts';
 
 /** As the admin API describes it. */
@@ -49,7 +50,12 @@ const userCommands: RemoteCommands = {
     columns: ['id', 'metadata', 'keys', 'lastSuccessAt', 'lastFailureAt', 'error'],
     request: 'GET /identity-providers/status',
   },
-  groups: { act: listGroups },
+  groups: {
+    async act({ api, args: [name], flags, terminal }) {
+      const all = (await api.list('/groups')) as unknown as Parameters<typeof groupsOutput>[0];
+      terminal.print(formatOutput(groupsOutput(all, name), flags));
+    },
+  },
 };
 
 const scimCommands: RemoteCommands = {

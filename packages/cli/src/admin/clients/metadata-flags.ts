@@ -1,9 +1,7 @@
 /** Client metadata for `portcullis clients add` and `update` from flags and files, with errors that name the flags. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { DEVICE_CODE, JWT_BEARER, OAuthError, suggestName, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
-import { reasonOf } from '../../errors.ts';
+import { readFlagFile } from '../../client/flag-file.ts';
 import { isObject, parseJson } from '../../json.ts';
 import type { ProcessContext } from '../../process-context.ts';
 import { addSecretOptions } from './secret-output.ts';
@@ -109,17 +107,9 @@ function isFromFlag(flags: Flags, of: keyof Flags): boolean {
   return flags[of] !== undefined || (of === 'method' && flags.metadata === undefined);
 }
 
-async function readMetadata({ metadata }: Flags, { folder, streams }: ProcessContext): Promise<object> {
+async function readMetadata({ metadata }: Flags, processContext: ProcessContext): Promise<object> {
   if (metadata === undefined) return {};
-  let text = '';
-  if (metadata === '-') for await (const chunk of streams.input) text += chunk;
-  else
-    text = await readFile(resolve(folder, metadata), 'utf8').catch((error: unknown) => {
-      throw new Error(`--metadata names ${metadata}, which cannot be read: ${reasonOf(error)}`, {
-        cause: error,
-      });
-    });
-  const document = parseJson(text);
+  const document = parseJson(await readFlagFile('--metadata', metadata, processContext));
   if (isObject(document)) return document;
   // Without the parser's message, which may quote a secret.
   throw new Error(`--metadata names ${metadata}, which is not a JSON object`);
