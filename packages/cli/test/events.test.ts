@@ -10,6 +10,7 @@ import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
 import { createMetricsHandler } from '../src/server/metrics/metrics-handler.ts';
+import { formatMetrics } from '../src/server/metrics/prometheus-exposition.ts';
 import { respondNotFound } from '../src/server/path-handler.ts';
 import { runHere } from './support/in-process.ts';
 
@@ -181,7 +182,7 @@ describe('/metrics', () => {
     issuer = url.startsWith('https:') ? ELSEWHERE : HERE,
   ) =>
     createMetricsHandler(
-      createMetrics('/mcp', () => 0, createDatabaseMetrics()),
+      createMetrics('/mcp', () => 0, createDatabaseMetrics()).families,
       token,
       issuer,
     )(new Request(url, { headers: { host: new URL(url).host, ...headers } }), { security });
@@ -225,7 +226,7 @@ describe('/metrics', () => {
     const answer = metrics.measure(async () => respondJson({}));
     for (const path of ['/token', '/mcp/x', '/.well-known/x', '/a', '/b'])
       await answer(new Request(`${HERE}${path}`), { security: 'loopback' });
-    const told = metrics.expose().match(/^portcullis_http_responses_total.+$/gm);
+    const told = formatMetrics(metrics.families()).match(/^portcullis_http_responses_total.+$/gm);
     expect(told?.map((line) => /path="([^"]+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
       ['/token', '1'],
       ['/mcp', '1'],
@@ -237,13 +238,14 @@ describe('/metrics', () => {
   it('/metrics bounds the number of its series', () => {
     const metrics = createMetrics('/mcp', () => 0, createDatabaseMetrics());
     for (let count = 0; count < 5000; count++) metrics.count({ type: 'x', error: `e${count}` });
-    expect(metrics.expose().match(/^portcullis_events_total/gm)).toHaveLength(1000);
+    expect(formatMetrics(metrics.families()).match(/^portcullis_events_total/gm)).toHaveLength(1000);
   });
 });
 
 it('the event loop lag is that since the last scrape, so a stall is visible once', async () => {
   const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
-  const scrape = () => Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics.expose())?.[1]);
+  const scrape = () =>
+    Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(formatMetrics(metrics.families()))?.[1]);
   const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
   await expect
     .poll(async () => {

@@ -21,7 +21,7 @@ function read(text: string, name: string): number {
 
 /** Of all components of a process. */
 function exposeAll(): string {
-  return createMetrics(null, () => 0, createComponentMetrics()).expose();
+  return formatMetrics(createMetrics(null, () => 0, createComponentMetrics()).families());
 }
 
 describe('metrics', () => {
@@ -52,14 +52,14 @@ describe('metrics', () => {
     const requests = ['/token', '/broken'].map((path) =>
       handle(new Request(`http://localhost${path}`), HERE),
     );
-    expect(read(metrics.expose(), 'portcullis_http_requests_in_flight')).toBe(2);
+    expect(read(formatMetrics(metrics.families()), 'portcullis_http_requests_in_flight')).toBe(2);
     answer.resolve();
     expect((await Promise.allSettled(requests)).map(({ status }) => status)).toEqual([
       'fulfilled',
       'rejected',
     ]);
-    expect(read(metrics.expose(), 'portcullis_http_requests_in_flight')).toBe(0);
-    expect(metrics.expose()).toContain(
+    expect(read(formatMetrics(metrics.families()), 'portcullis_http_requests_in_flight')).toBe(0);
+    expect(formatMetrics(metrics.families())).toContain(
       'portcullis_http_response_duration_seconds_bucket{path="/token",le="5"} 1',
     );
   });
@@ -82,7 +82,7 @@ describe('metrics', () => {
     const metrics = createMetrics(null, () => 0, database);
     metrics.count({ type: 'approval.granted', waited: 20 });
     metrics.count({ type: 'approval.denied', waited: 90 });
-    const text = metrics.expose();
+    const text = formatMetrics(metrics.families());
     expect(read(text, 'portcullis_approvals_pending')).toBe(3);
     const name = 'portcullis_approval_decision_duration_seconds';
     expect(read(text, `${name}_bucket{decision="granted",le="25"}`)).toBe(1);
@@ -102,6 +102,6 @@ describe('metrics', () => {
   it('counts the events that the audit log dropped', () => {
     const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
     metrics.count({ type: 'audit.dropped', count: 17 });
-    expect(read(metrics.expose(), 'portcullis_audit_events_dropped_total')).toBe(17);
+    expect(read(formatMetrics(metrics.families()), 'portcullis_audit_events_dropped_total')).toBe(17);
   });
 });

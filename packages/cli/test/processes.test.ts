@@ -14,6 +14,8 @@ import {
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { type ProtectedProcess, startCommand } from '../../../tests/support/protect.ts';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
+import { createCounter } from '../src/server/metrics/instruments.ts';
+import { formatMetrics, gauge } from '../src/server/metrics/prometheus-exposition.ts';
 import { mergeMetrics } from '../src/server/processes/merge-metrics.ts';
 import { main } from './support/command.ts';
 
@@ -180,13 +182,16 @@ describe('several processes', () => {
 
 describe('merged metrics', () => {
   it('keep the samples of a metric together, each with its process', () => {
-    const text = (value: number) =>
-      `# HELP a_total A.\n# TYPE a_total counter\na_total{path="/x # HELP y"} ${value}\n# HELP b B.\n# TYPE b gauge\nb ${value}\n`;
+    const familiesOf = (value: number) => {
+      const total = createCounter('a_total', 'A.', ['path']);
+      total.add(value, '/x # HELP y');
+      return [total.family(), gauge('b', 'B.', value)];
+    };
     expect(
-      mergeMetrics(
-        new Map([
-          [1, text(3)],
-          [2, text(4)],
+      formatMetrics(
+        mergeMetrics([
+          [1, familiesOf(3)],
+          [2, familiesOf(4)],
         ]),
       ),
     ).toBe(

@@ -62,7 +62,7 @@ export async function compose(given: Parts) {
   const own = application === null ? null : await createOwn(application, parts, lastingServer);
   const health = () => current.gateway?.health() ?? [];
   const readiness = createReadiness(parts.storage.store, parts.log, health);
-  const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
+  const readMetrics = given.membership?.shareMetrics(metrics.families) ?? metrics.families;
   const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
   const createOwnGuard = guardFactory(parts, lastingServer);
   let { clients } = given.prepared.settings;
@@ -82,7 +82,7 @@ export async function compose(given: Parts) {
     const serviceRoutes = createServiceRoutes({
       ...{ issuer: given.issuer, readiness, server },
       servers: protectedServers(prepared, given.issuer),
-      metrics: { expose: exposeMetrics },
+      metrics: readMetrics,
       metricsToken: prepared.settings.metricsToken,
     });
     const handle = route(server, { own, admin, transmitter }, gateway, serviceRoutes);

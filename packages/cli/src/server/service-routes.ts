@@ -11,7 +11,7 @@ import {
 } from '@portcullis/http';
 import type { ConnectionInfo } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
-import { createMetricsHandler } from './metrics/metrics-handler.ts';
+import { createMetricsHandler, type ReadMetrics } from './metrics/metrics-handler.ts';
 import { type PathHandler, respondNotFound } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 import type { Readiness } from './readiness.ts';
@@ -20,7 +20,7 @@ interface ServiceDependencies {
   readonly readiness: Readiness;
   readonly server: AuthorizationServer;
   readonly servers: readonly ProtectedServer[];
-  readonly metrics: { expose(): string | Promise<string> };
+  readonly metrics: ReadMetrics;
   readonly metricsToken: string | null;
   readonly issuer: string;
 }

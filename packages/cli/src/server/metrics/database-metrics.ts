@@ -84,9 +84,9 @@ export function createDatabaseMetrics(clock: () => number = () => Math.floor(Dat
       {
         name: 'portcullis_database_pool_wait_seconds',
         help: 'Time that operations waited for a PostgreSQL connection.',
-        type: 'summary',
-        sum: pool.waitSeconds,
-        count: pool.waits,
+        type: 'histogram',
+        bounds: [],
+        samples: [{ labels: {}, counts: [pool.waits], sum: pool.waitSeconds }],
       },
       gauge(
         'portcullis_clock_skew_seconds',

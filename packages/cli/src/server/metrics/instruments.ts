@@ -50,7 +50,7 @@ export function createHistogram(
       found.counts[slot] = (found.counts[slot] ?? 0) + 1;
       found.sum += seconds;
     },
-    family: (): Family => ({ name, help, type: 'histogram', bounds, distributions: series.all() }),
+    family: (): Family => ({ name, help, type: 'histogram', bounds, samples: series.all() }),
   };
 }
 

@@ -3,6 +3,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type HttpRequest, respond } from '@portcullis/http';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { type PathHandler, respondNotFound } from '../path-handler.ts';
+import { type Family, formatMetrics } from './prometheus-exposition.ts';
+
+export type ReadMetrics = () => readonly Family[] | Promise<readonly Family[]>;
 
 /**
  * @param metrics of this process, or of all
@@ -11,7 +14,7 @@ import { type PathHandler, respondNotFound } from '../path-handler.ts';
  * @param issuer the public URL of the server
  */
 export function createMetricsHandler(
-  metrics: { expose(): string | Promise<string> },
+  metrics: ReadMetrics,
   token: string | null,
   issuer: string,
 ): PathHandler {
@@ -27,7 +30,7 @@ export function createMetricsHandler(
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
       'cache-control': 'no-store',
     };
-    return respond(200, headers, await metrics.expose());
+    return respond(200, headers, formatMetrics(await metrics()));
   };
 }
 

@@ -7,7 +7,7 @@ import { createCallMetrics } from './call-metrics.ts';
 import type { ComponentMetrics } from './component-metrics.ts';
 import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
-import { counter, type Family, formatMetrics, gauge } from './prometheus-exposition.ts';
+import { counter, type Family, gauge } from './prometheus-exposition.ts';
 
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10];
@@ -83,8 +83,6 @@ export function createMetrics(
     /** Wraps a handler to count and time its responses. */
     measure: requests.measure,
     families,
-    /** @see Prometheus text exposition format 0.0.4 */
-    expose: () => formatMetrics(families()),
   };
 }
 

@@ -9,9 +9,8 @@ export type Family = { readonly name: string; readonly help: string } & (
       readonly type: 'histogram';
       /** Upper bounds of the buckets. */
       readonly bounds: readonly number[];
-      readonly distributions: readonly Distribution[];
+      readonly samples: readonly Distribution[];
     }
-  | { readonly type: 'summary'; readonly sum: number; readonly count: number }
 );
 
 interface Sample {
@@ -49,8 +48,7 @@ export function formatMetrics(families: readonly Family[]): string {
 function samplesOf(family: Family): readonly string[] {
   const { name } = family;
   if (family.type === 'histogram')
-    return family.distributions.flatMap((one) => bucketsOf(name, family.bounds, one));
-  if (family.type === 'summary') return [`${name}_sum ${family.sum}`, `${name}_count ${family.count}`];
+    return family.samples.flatMap((one) => bucketsOf(name, family.bounds, one));
   return family.samples.map(({ labels, value }) => `${name}${labelsOf(labels)} ${value}`);
 }
 

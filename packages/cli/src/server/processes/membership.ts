@@ -1,5 +1,6 @@
 /** The worker side of a multi-process server: reports to the supervisor and follows its instructions. */
 import type { ProcessContext } from '../../process-context.ts';
+import type { Family } from '../metrics/prometheus-exposition.ts';
 import type { StopSignal } from '../stop-signal.ts';
 import { type Instruction, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
@@ -24,8 +25,8 @@ function join(slot: Slot) {
   const stopped = Promise.withResolvers<StopSignal>();
   const retired = Promise.withResolvers<'retired'>();
   const released = Promise.withResolvers<void>();
-  const pending = new Map<number, (text: string) => void>();
-  let readMetrics = () => '';
+  const pending = new Map<number, (families: readonly Family[]) => void>();
+  let readMetrics: () => readonly Family[] = () => [];
   let lastId = 0;
   const report = (message: ProcessReport) => process.send?.(message);
 
@@ -38,9 +39,9 @@ function join(slot: Slot) {
       case 'released':
         return released.resolve();
       case 'metrics wanted':
-        return report({ type: 'metrics', id: message.id, text: readMetrics() });
+        return report({ type: 'metrics', id: message.id, families: readMetrics() });
       case 'metrics':
-        pending.get(message.id)?.(message.text);
+        pending.get(message.id)?.(message.families);
         pending.delete(message.id);
     }
   });
@@ -64,11 +65,11 @@ function join(slot: Slot) {
       return released.promise;
     },
     /** Exports the metrics of this process. @returns a function that collects those of all processes */
-    shareMetrics(own: () => string): () => Promise<string> {
+    shareMetrics(own: () => readonly Family[]): () => Promise<readonly Family[]> {
       readMetrics = own;
       return () => {
         lastId += 1;
-        const { promise, resolve } = Promise.withResolvers<string>();
+        const { promise, resolve } = Promise.withResolvers<readonly Family[]>();
         pending.set(lastId, resolve);
         report({ type: 'metrics wanted', id: lastId });
         return promise;

@@ -1,5 +1,6 @@
 /** Messages between the processes of one server. */
 import type { Worker } from 'node:cluster';
+import type { Family } from '../metrics/prometheus-exposition.ts';
 import type { RunningServer } from '../run-file.ts';
 
 /** The environment variable that contains the `Slot` of a process as JSON. */
@@ -28,7 +29,7 @@ export type ProcessReport =
   /** It has stopped listening and is ready to exit. */
   | { readonly type: 'retired' }
   | { readonly type: 'metrics wanted'; readonly id: number }
-  | { readonly type: 'metrics'; readonly id: number; readonly text: string };
+  | { readonly type: 'metrics'; readonly id: number; readonly families: readonly Family[] };
 
 /** From the supervisor to a worker process. */
 export type Instruction =
@@ -39,7 +40,7 @@ export type Instruction =
   /** All its connections have been transferred: it may exit. */
   | { readonly type: 'released' }
   | { readonly type: 'metrics wanted'; readonly id: number }
-  | { readonly type: 'metrics'; readonly id: number; readonly text: string };
+  | { readonly type: 'metrics'; readonly id: number; readonly families: readonly Family[] };
 
 /** Sends an instruction, unless the process has ended. */
 export function instruct(worker: Worker, instruction: Instruction): void {

@@ -53,7 +53,7 @@ export function createSupervisor(count: number, port: number, log: Log) {
       // Messages are ordered: this one arrives after the last connection, and after its socket was released here.
       if (report.type === 'retired') return instruct(worker, { type: 'released' });
       if (report.type === 'metrics wanted') return collected.ask(worker, report.id);
-      if (report.type === 'metrics') return collected.add(report.id, number, report.text);
+      if (report.type === 'metrics') return collected.add(report.id, number, report.families);
       member.isReady = true;
       log({ type: 'process.started', process: number, pid: worker.process.pid });
       ready.resolve({ started: report.started });

@@ -7,7 +7,7 @@ import {
   type MetricData,
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
-import { counter, type Family } from '../metrics/prometheus-exposition.ts';
+import type { Family } from '../metrics/prometheus-exposition.ts';
 
 /** @param families the metrics of this process */
 export function createMetricProducer(families: () => readonly Family[], resource: Resource): MetricProducer {
@@ -16,7 +16,7 @@ export function createMetricProducer(families: () => readonly Family[], resource
   return {
     async collect() {
       const endTime = hrTimeOf(Date.now());
-      const metrics = families().flatMap((family) => toMetrics(family, startTime, endTime));
+      const metrics = families().map((family) => toMetric(family, startTime, endTime));
       return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
     },
   };
@@ -26,29 +26,24 @@ function hrTimeOf(milliseconds: number): HrTime {
   return [Math.trunc(milliseconds / 1000), Math.round((milliseconds % 1000) * 1e6)];
 }
 
-function toMetrics(family: Family, startTime: HrTime, endTime: HrTime): readonly MetricData[] {
+function toMetric(family: Family, startTime: HrTime, endTime: HrTime): MetricData {
   const { name, help } = family;
-  // A summary without quantiles: OTLP has no such metric of an SDK.
-  if (family.type === 'summary')
-    return [counter(`${name}_sum`, help, family.sum), counter(`${name}_count`, help, family.count)].flatMap(
-      (one) => toMetrics(one, startTime, endTime),
-    );
   const common = {
     descriptor: { name, description: help, unit: '', valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
   if (family.type === 'histogram') {
-    const dataPoints = family.distributions.map(({ labels: attributes, counts, sum }) => {
+    const dataPoints = family.samples.map(({ labels: attributes, counts, sum }) => {
       const buckets = { boundaries: [...family.bounds], counts: [...counts] };
       const value = { buckets, sum, count: counts.reduce((total, count) => total + count, 0) };
       return { startTime, endTime, attributes, value };
     });
-    return [{ ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints }];
+    return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints };
   }
   const dataPoints = family.samples.map(({ labels: attributes, value }) => ({
     ...{ startTime, endTime, attributes, value },
   }));
   return family.type === 'gauge'
-    ? [{ ...common, dataPointType: DataPointType.GAUGE, dataPoints }]
-    : [{ ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints }];
+    ? { ...common, dataPointType: DataPointType.GAUGE, dataPoints }
+    : { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints };
 }
