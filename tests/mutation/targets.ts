@@ -58,6 +58,7 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'client-authentication',
       'client-assertions',
       'client-credential-reading',
+      'administered-clients',
     ),
   },
   assertions: {

@@ -84,6 +84,26 @@ describe('client credentials of a request', () => {
     expect(t.snapshot()).toBe(before);
   });
 
+  const claims = (payload: unknown) => `a.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.c`;
+
+  it.each([
+    ['is no JWT', 'nightly'],
+    ['has a payload that is no JSON', 'a.b.c'],
+    ['has no claims', claims(null)],
+    ['has a sub that is no string', claims({ sub: 7 })],
+    ['is too long', claims({ sub: 'nightly', more: 'x'.repeat(16_384) })],
+  ])('[AS-AUTH-66] an assertion that %s identifies no client', async (_what, client_assertion) => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const form = { ...MACHINE, client_assertion, client_assertion_type: TYPE };
+    const { status, body } = await t.post('/token', form);
+    expect([status, body['error']]).toEqual([401, 'invalid_client']);
+    expect(t.events.at(-1)).toMatchObject({ type: 'request.rejected', reason: 'unknown client' });
+    await t.post('/token', { ...form, client_assertion: claims({ sub: 'nightly' }) });
+    expect(t.events.at(-1)).toMatchObject({ reason: 'private_key_jwt is not registered: "nightly"' });
+    expect(t.snapshot()).toBe(before);
+  });
+
   it('unknown clients get the same response as wrong secrets; the audit log tells them apart', async () => {
     const t = await startServer();
     const answers = [
