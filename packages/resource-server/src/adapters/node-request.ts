@@ -4,12 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OAuthError } from '@portcullis/protocol';
-import {
-  bodyTooLarge,
-  checkAnnouncedLength,
-  checkPlainEncoding,
-  concatChunks,
-} from '../guard/request-body.ts';
+import { bodyTooLarge, checkAnnouncedLength, checkPlainEncoding } from '../guard/request-body.ts';
 import type { RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import type { ReadBody } from '../request-info.ts';
@@ -202,7 +197,7 @@ function readAndRestore(request: IncomingMessage, limit: number): Promise<Uint8A
     };
     const finish = (): void => {
       stop();
-      const body = concatChunks(chunks, length);
+      const body = Buffer.concat(chunks, length);
       if (length > 0) request.unshift(body);
       resolve(body);
     };

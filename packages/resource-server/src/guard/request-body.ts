@@ -30,17 +30,6 @@ export function checkPlainEncoding(
 /** A single charset parameter, UTF-8. */
 const CHARSET_UTF8 = /^(?:(?!charset).)*;\s*charset=(?:utf-?8|"utf-?8")\s*(?:;(?:(?!charset).)*)?$/i;
 
-/** Concatenates the chunks of a body of known length. */
-export function concatChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return body;
-}
-
 /** Limits of a body, so that none stalls other requests. */
 const JSON_LIMITS = { depth: 500, members: 10_000, values: 100_000 };
 
