@@ -1,7 +1,6 @@
 /** What is checked of a request besides the rules of its server: its head, and the methods and fields of its messages. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
-import { invalidRequest } from './http/error-response.ts';
 import {
   checkHeaderAgreement,
   checkProtocolVersion,
@@ -10,7 +9,7 @@ import {
   isPlainJson,
   removeConnectionOptions,
 } from './http/headers.ts';
-import type { GatewayError } from './messages/gateway-error.ts';
+import { type GatewayError, invalidRequest } from './messages/gateway-error.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { PolicyError } from './policy/check-messages.ts';

@@ -11,8 +11,9 @@ import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.
 import { createPinBoard } from './catalogue/pins.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, RequestHandling } from './handle-request.ts';
-import { invalidRequest, sendError, sendResult } from './http/error-response.ts';
+import { sendError, sendResult } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
+import { invalidRequest } from './messages/gateway-error.ts';
 import { PolicyError } from './policy/check-messages.ts';
 import {
   createRetained,

@@ -12,12 +12,7 @@ import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients, type StatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
-import {
-  endStreamAtShutdown,
-  failureOfBackend,
-  invalidRequest,
-  sessionNotFound,
-} from './http/error-response.ts';
+import { endStreamAtShutdown, failureOfBackend } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
   type Forwarding,
@@ -27,6 +22,7 @@ import {
 } from './http/pass-through.ts';
 import type { ServerSlots } from './http/slots.ts';
 import { MAX_MESSAGE_VALUES, SHORT_BODY, VALUE_MEMORY } from './limits.ts';
+import { invalidRequest, sessionNotFound } from './messages/gateway-error.ts';
 import type { GatewayRequest, Owner } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 

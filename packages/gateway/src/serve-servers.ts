@@ -9,13 +9,8 @@ import { createCatalogue } from './catalogue/catalogue.ts';
 import { createListTools } from './catalogue/list-tools.ts';
 import { createPinBoard, type PinBoard } from './catalogue/pins.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
-import {
-  type CallRate,
-  createCallRate,
-  createGauge,
-  createOpenRequests,
-  createServerSlots,
-} from './http/slots.ts';
+import { createGauge } from './gauge.ts';
+import { type CallRate, createCallRate, createOpenRequests, createServerSlots } from './http/slots.ts';
 import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
 import { createMessagePath, type ServerPath } from './message-path.ts';

@@ -1,9 +1,10 @@
 /** Events that sessions retain for clients that resume a stream: for how long, and how much of each user. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEventLog, createEventMemory } from '../src/backends/clients/events.ts';
+import { createEventLog } from '../src/backends/clients/events.ts';
 import type { Reply } from '../src/backends/clients/reply.ts';
 import { createSessionTable } from '../src/backends/clients/session-table.ts';
+import { createGauge } from '../src/gauge.ts';
 import {
   MAX_EVENT_CHARACTERS,
   MAX_EVENT_CHARACTERS_OF_USER,
@@ -43,7 +44,7 @@ describe('the events of a session', () => {
   });
 
   it('are limited for all sessions of a user, and what follows an event is complete', () => {
-    const memory = createEventMemory();
+    const memory = createGauge(() => MAX_EVENT_CHARACTERS_OF_USER);
     const long = messageOf('a'.repeat(MAX_EVENT_CHARACTERS - 1000));
     const count = MAX_EVENT_CHARACTERS_OF_USER / MAX_EVENT_CHARACTERS;
     const logs = Array.from({ length: count }, () => createEventLog('alice', memory));

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddresses } from '../src/addresses/addresses.ts';
 import { startProbes } from '../src/addresses/probes.ts';
-import { createGauge } from '../src/http/slots.ts';
+import { createGauge } from '../src/gauge.ts';
 import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
 import { INITIALIZE } from './support/client.ts';
 import { defineTestServers, startGateway, type TestGateway } from './support/gateway.ts';

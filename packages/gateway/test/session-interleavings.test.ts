@@ -44,13 +44,23 @@ function setScene(sealer: Sealer): Scene {
   return { processes, id, deletedAt: new Set(), served: new Map([[opened, userKey(ada)]]) };
 }
 
+/** The session of a request; `null`: it was refused with 404. */
+function find(table: SessionTable, request: GatewayRequest): LiveSession | null {
+  try {
+    return table.find(request);
+  } catch (error) {
+    if (Object(error).status === 404) return null;
+    throw error;
+  }
+}
+
 /** @returns what is wrong; `null`: nothing */
 type Act = (scene: Scene, table: SessionTable) => string | null;
 
 const call =
   (grantId: string): Act =>
   ({ id, deletedAt, served }, table) => {
-    const session = table.find(requestOf(ada, id, grantId));
+    const session = find(table, requestOf(ada, id, grantId));
     if (deletedAt.has(table)) return session === null ? null : 'a deleted session is served';
     if (session === null) return 'its owner does not get the session';
     if (session.grantId !== grantId) return 'a grant gets the session of another';
@@ -63,7 +73,7 @@ const acts: Readonly<Record<string, Act>> = {
   call: call('first'),
   'call with another grant': call('second'),
   delete(scene, table) {
-    const session = table.find(requestOf(ada, scene.id));
+    const session = find(table, requestOf(ada, scene.id));
     if (session !== null) table.delete(session);
     scene.deletedAt.add(table);
     return null;
@@ -71,7 +81,7 @@ const acts: Readonly<Record<string, Act>> = {
   ...Object.fromEntries(
     Object.entries(others).map(([what, owner]): [string, Act] => [
       `call of another ${what}`,
-      ({ id }, table) => (table.find(requestOf(owner, id)) === null ? null : `another ${what} is served`),
+      ({ id }, table) => (find(table, requestOf(owner, id)) === null ? null : `another ${what} is served`),
     ]),
   ),
 };

@@ -1,7 +1,7 @@
 /** The catalogue of a server: the tools that its backend offers to a credential, cached, and which of their definitions are approved by their pins. */
 import type { ToolAnnotations } from '@portcullis/policy';
 import { createLruCache, type ListedDefinition } from '@portcullis/protocol';
-import { createGauge } from '../http/slots.ts';
+import { createGauge } from '../gauge.ts';
 import {
   CATALOGUE_LIFETIME,
   CATALOGUE_READS_AT_ONCE,

@@ -16,19 +16,6 @@ export function inputRequired(asked: Readonly<Record<string, unknown>>): Gateway
   return new GatewayError(200, 'internal', 'The client is asked for input.', { result });
 }
 
-/** The same for an unknown session and for one of another user. */
-export function sessionNotFound(): GatewayError {
-  return new GatewayError(404, 'sessionNotFound', 'Session not found: start a new one with initialize.');
-}
-
-export function invalidRequest(
-  status: number,
-  message: string,
-  headers: readonly string[] = [],
-): GatewayError {
-  return new GatewayError(status, 'invalidRequest', message, { headers });
-}
-
 /** @param retryAfter seconds */
 export function unavailable(message: string, retryAfter: number, cause?: unknown): GatewayError {
   const headers = retryHeader(retryAfter);

@@ -2,9 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
-import type { GatewayError } from '../messages/gateway-error.ts';
+import { type GatewayError, invalidRequest } from '../messages/gateway-error.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
-import { invalidRequest } from './error-response.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /** What a body reports. Nothing is reported once the client has disappeared. */

@@ -4,9 +4,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
+import { invalidRequest } from '../messages/gateway-error.ts';
 import type { ScannedBody } from '../messages/scanned-message.ts';
 import type { MessageHandles } from '../sessions/message-handles.ts';
-import { invalidRequest } from './error-response.ts';
 
 /** What an upload reports. */
 export type UploadEvent =

@@ -33,3 +33,16 @@ export class GatewayError extends Error {
     this.result = more.result ?? null;
   }
 }
+
+/** The same for an unknown session and for one of another user. */
+export function sessionNotFound(): GatewayError {
+  return new GatewayError(404, 'sessionNotFound', 'Session not found: start a new one with initialize.');
+}
+
+export function invalidRequest(
+  status: number,
+  message: string,
+  headers: readonly string[] = [],
+): GatewayError {
+  return new GatewayError(status, 'invalidRequest', message, { headers });
+}

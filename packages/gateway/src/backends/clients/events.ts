@@ -1,12 +1,8 @@
 /** Events of a session, retained for a client that resumes a stream, bounded in number and size. */
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@portcullis/http';
-import {
-  MAX_EVENT_CHARACTERS,
-  MAX_EVENT_CHARACTERS_OF_USER,
-  MAX_EVENTS,
-  RESUME_GRACE,
-} from '../../limits.ts';
+import type { createGauge } from '../../gauge.ts';
+import { MAX_EVENT_CHARACTERS, MAX_EVENTS, RESUME_GRACE } from '../../limits.ts';
 
 /** One event stream of a session, on one connection or, when it is resumed, on several. */
 export interface ClientStream {
@@ -27,6 +23,8 @@ interface RetainedEvent {
   readonly size: number;
   /** `performance.now()` */
   readonly at: number;
+  /** Releases its characters. */
+  readonly release: () => void;
 }
 
 /** In the id of an event: its stream responds to requests. Known also when the event is no longer retained. */
@@ -37,26 +35,8 @@ export function namesResponse(id: string): boolean {
   return id.includes(`.${RESPONSE}`);
 }
 
-export type EventMemory = ReturnType<typeof createEventMemory>;
-
 /** Counts the characters that are retained for all sessions of each user. */
-export function createEventMemory() {
-  const characters = new Map<string, number>();
-  return {
-    /** @returns whether the user may retain so many more */
-    take(user: string, size: number): boolean {
-      const total = (characters.get(user) ?? 0) + size;
-      if (total > MAX_EVENT_CHARACTERS_OF_USER) return false;
-      characters.set(user, total);
-      return true;
-    },
-    release(user: string, size: number): void {
-      const left = (characters.get(user) ?? 0) - size;
-      if (left > 0) characters.set(user, left);
-      else characters.delete(user);
-    },
-  };
-}
+export type EventMemory = Pick<ReturnType<typeof createGauge>, 'take'>;
 
 export function createEventLog(user: string, memory: EventMemory) {
   const prefix = randomBytes(6).toString('base64url');
@@ -65,17 +45,19 @@ export function createEventLog(user: string, memory: EventMemory) {
   let last = 0;
   let isClosed = false;
 
+  function drop(event: RetainedEvent): void {
+    size -= event.size;
+    event.release();
+  }
+
   function retain(isRetained: (event: RetainedEvent) => boolean): void {
-    const before = size;
+    const dropped = retained.filter((event) => !isRetained(event));
     retained = retained.filter(isRetained);
-    size = retained.reduce((sum, event) => sum + event.size, 0);
-    memory.release(user, before - size);
+    dropped.forEach(drop);
   }
 
   function dropOldest(): void {
-    const dropped = retained.shift()?.size ?? 0;
-    size -= dropped;
-    memory.release(user, dropped);
+    retained.splice(0, 1).forEach(drop);
   }
 
   return {
@@ -86,13 +68,13 @@ export function createEventLog(user: string, memory: EventMemory) {
       const event = { id, stream, message, size: JSON.stringify(message).length, at: performance.now() };
       const isFull = () => retained.length >= MAX_EVENTS || size + event.size > MAX_EVENT_CHARACTERS;
       while (retained.length > 0 && isFull()) dropOldest();
-      let isTaken = !isClosed && memory.take(user, event.size);
-      while (!isTaken && retained.length > 0) {
+      let release = isClosed ? null : memory.take(user, event.size);
+      while (release === null && retained.length > 0) {
         dropOldest();
-        isTaken = memory.take(user, event.size);
+        release = memory.take(user, event.size);
       }
-      if (!isTaken) return id;
-      retained.push(event);
+      if (release === null) return id;
+      retained.push({ ...event, release });
       size += event.size;
       return id;
     },

@@ -9,6 +9,7 @@ import {
   type RequestMessage,
 } from '@portcullis/http';
 import { MAX_INITIALIZE } from '../../limits.ts';
+import { type GatewayError, invalidRequest } from '../../messages/gateway-error.ts';
 import type { MessageEdit } from '../../messages/message-edit.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
@@ -18,7 +19,7 @@ import { type ClientStream, namesResponse, type StreamEvents } from './events.ts
 import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
 import { servePost } from './session-requests.ts';
-import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
+import { createSessionTable, type OpenBackend, type SessionTable } from './session-table.ts';
 import { refuseServerRequest } from './waiting-calls.ts';
 
 /** The messages of one POST. */
@@ -40,20 +41,18 @@ export function createSessionClients(sealer: Sealer, open: OpenBackend) {
       if (messages.length === 1 && first !== undefined && isRequest(first) && first.method === 'initialize')
         return initialize(table, request, first, edit);
       const session = table.find(request);
-      if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
       const reply = replyOf(request, session, stream, edit);
       await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
     async get(request: GatewayRequest, edit: MessageEdit): Promise<void> {
       const session = table.find(request);
-      if (session === null) return;
       const lastId = String(request.incoming.headers['last-event-id'] ?? '');
       const missed = session.events.after(lastId);
       // A stream that ends once more would be resumed for ever.
       const goesOn = missed !== null && (missed.messages.length > 0 || !isOver(session, missed.stream));
       if (goesOn) return follow(replyOf(request, session, missed.stream, edit), request, session, missed);
-      if (missed !== null || namesResponse(lastId)) return refuseStream(request);
+      if (missed !== null || namesResponse(lastId)) throw streamHasEnded();
       // An event that is no longer retained: the client gets what follows.
       const stream: ClientStream = { isStandalone: true };
       follow(replyOf(request, session, stream, edit), request, session, { stream, messages: [] });
@@ -62,7 +61,6 @@ export function createSessionClients(sealer: Sealer, open: OpenBackend) {
     },
     async delete(request: GatewayRequest): Promise<void> {
       const session = table.find(request);
-      if (session === null) return;
       table.delete(session);
       createReply(request.outgoing).end(null);
     },
@@ -98,10 +96,10 @@ function follow(
   else outgoing.once('close', session.attach(stream, reply));
 }
 
-/** Refuses to resume a response. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405; 404 would end the session */
-function refuseStream(request: GatewayRequest): void {
+/** The error for a response that is not resumed. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405; 404 would end the session */
+function streamHasEnded(): GatewayError {
   const text = 'This stream has ended, or its messages are no longer buffered here.';
-  refuse(request, 405, text, errorCodes.unavailable, { allow: 'POST, GET, DELETE' });
+  return invalidRequest(405, text, ['allow', 'POST, GET, DELETE']);
 }
 
 /** The backend must not wait for the response to a request that its client does not receive. @returns `false` */

@@ -1,22 +1,22 @@
 /** The client sessions that this process serves. Any process reopens a session from its sealed ID, unless it was deleted here. */
-import { errorCodes, errorResponse } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
+import { createGauge } from '../../gauge.ts';
 import {
   MAX_DELETED_SESSIONS,
+  MAX_EVENT_CHARACTERS_OF_USER,
   MAX_SESSIONS,
   MAX_SESSIONS_OF_USER,
   SESSION_IDLE,
   SESSION_SWEEP,
 } from '../../limits.ts';
+import { invalidRequest, sessionNotFound } from '../../messages/gateway-error.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { anonymousOwnerOf, type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
 import { createIdlePool } from '../idle-pool.ts';
 import { WITH_SESSIONS } from '../revisions.ts';
-import { createEventMemory } from './events.ts';
 import { createLiveSession, isOver, type LiveSession } from './live-session.ts';
-import { createReply } from './reply.ts';
 
 /** Opens a session at the backend. @param isShared clients without a token share it */
 export type OpenBackend = (
@@ -29,30 +29,27 @@ export type SessionTable = ReturnType<typeof createSessionTable>;
 
 export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
   const live = createPool();
-  const memory = createEventMemory();
+  /** Characters of the events that are retained for all sessions of each user. */
+  const memory = createGauge(() => MAX_EVENT_CHARACTERS_OF_USER);
   const deleted = createLruCache<true>({ entries: MAX_DELETED_SESSIONS });
   /** Ends a session in this process. */
   const end = (session: LiveSession): void => void live.end(session.id);
 
   return {
-    /** The session of a request; `null` after the request was refused. */
-    find(request: GatewayRequest): LiveSession | null {
+    /** The session of a request. @throws GatewayError when it names none */
+    find(request: GatewayRequest): LiveSession {
       const { incoming, owner } = request;
       const version = incoming.headers['mcp-protocol-version'];
       const supported = [...WITH_SESSIONS].join(', ');
       if (typeof version === 'string' && !WITH_SESSIONS.has(version))
-        return refuse(
-          request,
+        throw invalidRequest(
           400,
           `The revision ${JSON.stringify(version)} is not supported here; supported: ${supported}.`,
         );
       const sealed = incoming.headers['mcp-session-id'];
-      if (typeof sealed !== 'string') return refuse(request, 400, 'The header Mcp-Session-Id is missing.');
+      if (typeof sealed !== 'string') throw invalidRequest(400, 'The header Mcp-Session-Id is missing.');
       const [id, params] = openSession(sealer, owner, sealed) ?? [];
-      if (id === undefined || params === undefined || deleted.get(id) === true) {
-        const text = 'There is no such session. Initialize another one.';
-        return refuse(request, 404, text, errorCodes.sessionNotFound);
-      }
+      if (id === undefined || params === undefined || deleted.get(id) === true) throw sessionNotFound();
       const session = findLive(request, id) ?? open(request, id, params);
       session.usedAt = performance.now();
       return session;
@@ -113,15 +110,4 @@ export function openSession(
   if (opened === null || !opened.startsWith('[')) return null;
   const [id, initialize] = JSON.parse(opened) as [string, InitializeParams];
   return [own === null ? `${id} ${ownerKey(owner)}` : id, initialize];
-}
-
-export function refuse(
-  request: GatewayRequest,
-  status: number,
-  text: string,
-  code: number = errorCodes.unavailable,
-  headers: Readonly<Record<string, string>> = {},
-): null {
-  createReply(request.outgoing).end(errorResponse(null, code, text), status, headers);
-  return null;
 }
