@@ -13,6 +13,7 @@ import { type CredentialSource, noCredential } from './credentials/credential-so
 import { type HandlingServices, RequestHandling } from './handle-request.ts';
 import { sendError, sendResult } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
+import { mapLater } from './map-later.ts';
 import { invalidRequest } from './messages/gateway-error.ts';
 import { PolicyError } from './policy/check-messages.ts';
 import {
@@ -134,8 +135,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { url = '' } = incoming;
       if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
       const decision = guard.authorize(takeNodeRequest(incoming));
-      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing, address);
-      else decision.then((later) => proceed(later, incoming, outgoing, address));
+      void mapLater(decision, (known) => proceed(known, incoming, outgoing, address));
     },
     health: () =>
       all.map(({ server, path }) => ({ server: server.path, status: path.isUp() ? 'up' : 'down' })),

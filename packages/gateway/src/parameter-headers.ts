@@ -2,11 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Message, parseExactly, type StandardHeaders } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
-import { findWrongHeader, headerMismatchOf, listHeaders } from './backends/clients/parameter-headers.ts';
+import { checkHeaders, findWrongHeader, listHeaders } from './backends/clients/parameter-headers.ts';
 import { PARAMETER_HEADER } from './backends/revisions.ts';
 import type { OwnSessions } from './catalogue/list-tools.ts';
 import { HEADER_LIST_AGE, MAX_HEADER_LISTS } from './limits.ts';
-import { MessageError } from './messages/message-error.ts';
 import { type GatewayRequest, ownerKey } from './servers/request.ts';
 
 const isParameterHeader = (name: string): boolean => name.startsWith(PARAMETER_HEADER);
@@ -46,9 +45,8 @@ export function createParameterHeaders(sessions: (request: GatewayRequest) => Re
     const current = await list.declared;
     // The backend refuses a call that lacks one.
     if (current === null) return {};
-    const wrong = findWrongHeader(current, message, headers);
-    if (wrong === undefined) return forwardedOf(current, message, headers);
-    throw new MessageError('headerMismatch', headerMismatchOf(wrong), { id: JSON.stringify(message.id) });
+    checkHeaders(current, message, headers);
+    return forwardedOf(current, message, headers);
   };
 }
 

@@ -11,6 +11,7 @@ import type { ExternalPolicy } from './authzen/external-policy.ts';
 import type { Catalogue, ReviewedList, ToolCatalogue } from './catalogue/catalogue.ts';
 import { hintsOf, readToolDefinition } from './catalogue/tool-definition.ts';
 import type { BackendCredential } from './credentials/credential-source.ts';
+import { mapLater } from './map-later.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import {
   accessRequest,
@@ -58,8 +59,7 @@ export function createServerControl(
       const result: JsonFields = message['result'];
       const offered = server.backend?.kind === 'stdio' ? result : withoutTaskLists(result);
       const filtered = control.filter(withPrivateScope(offered), request, credential.key);
-      if (filtered instanceof Promise) return filtered.then((later) => withResult(message, result, later));
-      return withResult(message, result, filtered);
+      return mapLater(filtered, (after) => withResult(message, result, after));
     },
   };
 }
@@ -130,8 +130,7 @@ export function createOperationControl(
       const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
       const tools = isCall ? catalogue.tools(request, credential.key) : null;
       if (external !== null) return decideWith(external, request, body, tools);
-      if (tools instanceof Promise) return tools.then((later) => decideBy(policy, request, body, later));
-      return decideBy(policy, request, body, tools);
+      return mapLater(tools, (known) => decideBy(policy, request, body, known));
     },
     /** The decision about a message that names nothing, such as the request for a list or a stream. */
     decideMethod(method: string, request: OwnedRequest): PolicyDecision['kind'] {
@@ -155,8 +154,7 @@ export function createOperationControl(
         return Promise.resolve(reviewed).then((known) =>
           external.filter(filterBy(result, request, known), request),
         );
-      if (reviewed instanceof Promise) return reviewed.then((later) => filterBy(result, request, later));
-      return filterBy(result, request, reviewed);
+      return mapLater(reviewed, (known) => filterBy(result, request, known));
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
 } from '../limits.ts';
+import { mapLater } from '../map-later.ts';
 import { anonymousOwnerOf, type OwnedRequest, ownerKey, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ListTools } from './list-tools.ts';
@@ -230,14 +231,6 @@ const approvesAll: Pins = {
   has: () => true,
   definitionOf: () => null,
 };
-
-/** Synchronous for a value that is known. */
-function mapLater<Value, Result>(
-  value: Value | Promise<Value>,
-  map: (value: Value) => Result | Promise<Result>,
-): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(map) : map(value);
-}
 
 /** The definitions of one list. Tools that share a name are all dropped. */
 function readList(elements: readonly unknown[]): readonly ListedTool[] {

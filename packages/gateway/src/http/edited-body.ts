@@ -2,6 +2,7 @@
 
 import { parseExactly } from '@portcullis/http';
 import { EVENT_BEGINNING } from '../limits.ts';
+import { mapLater } from '../map-later.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import {
   BYTE_ORDER_MARK,
@@ -174,13 +175,13 @@ export class EditedBody implements ByteSink {
     this.#run(() => {
       if (long !== null) return this.#report(long(bytes, isLast));
       if (!mayMatter(bytes, edit)) return this.#report(bytes);
-      return then(editEvent(bytes, edit, expected()), (changed) => this.#report(changed));
+      return mapLater(editEvent(bytes, edit, expected()), (changed) => this.#report(changed));
     });
   }
 
   #sendDocument(bytes: Buffer): void | Promise<void> {
     const { edit, expected } = this.#options;
-    return then(editDocument(bytes, edit, expected(), false), (changed) =>
+    return mapLater(editDocument(bytes, edit, expected(), false), (changed) =>
       this.#report(changed, changed.length),
     );
   }
@@ -318,11 +319,6 @@ function mayChange(bytes: Buffer, { mayBeCached }: BodyEdit): boolean {
   );
 }
 
-/** Continues at once where nothing has to be awaited, which is so for most responses. */
-function then<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
-
 /** A message, or a batch of them. */
 function editDocument(
   bytes: Buffer,
@@ -358,7 +354,7 @@ function editEvent(event: Buffer, edit: BodyEdit, expected: ExpectedResponses): 
   const isData = (line: string) => /^data(?::|$)/.test(line);
   const data = lines.filter(isData).map((line) => DATA.exec(line)?.[1] ?? '');
   const before = Buffer.from(data.join('\n'));
-  return then(editDocument(before, edit, expected, true), (after) => {
+  return mapLater(editDocument(before, edit, expected, true), (after) => {
     if (after === before) return event;
     const others = lines.filter((line) => line !== '' && !isData(line));
     // Without data, clients take its ID alone. @see HTML §9.2.6

@@ -3,14 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   createStandardHeaders,
   decodeHeaderValue,
-  errorCodes,
-  errorResponse,
   isMembers,
   type Message,
   type RequestMessage,
   type StandardHeaders,
 } from '@portcullis/http';
 import { HEADER_LIST_TIMEOUT } from '../../limits.ts';
+import { MessageError } from '../../messages/message-error.ts';
 import type { BackendSession } from '../backend.ts';
 import { isLastPage, listPages } from '../list-pages.ts';
 
@@ -23,22 +22,26 @@ interface ListedHeaders {
   readonly isComplete: boolean;
 }
 
-/** @returns the error for a header that the body contradicts, or that is missing */
+/** Checks the headers of a call, by the definitions of a session. @throws MessageError as `checkHeaders` */
 export async function checkParameterHeaders(
   session: BackendSession,
   message: RequestMessage,
   headers: IncomingHttpHeaders,
-): Promise<Message | null> {
-  if (message.method !== 'tools/call') return null;
-  const wrong = findWrongHeader(await learnHeaders(session), message, headers);
-  return wrong === undefined
-    ? null
-    : errorResponse(message.id, errorCodes.headerMismatch, headerMismatchOf(wrong));
+): Promise<void> {
+  if (message.method === 'tools/call') checkHeaders(await learnHeaders(session), message, headers);
 }
 
-/** The error for a header. */
-export const headerMismatchOf = (header: string): string =>
-  `The header ${header} does not repeat the argument.`;
+/** @throws MessageError for a header that the body contradicts, or that is missing */
+export function checkHeaders(
+  declared: StandardHeaders,
+  message: Message,
+  headers: IncomingHttpHeaders,
+): void {
+  const wrong = findWrongHeader(declared, message, headers);
+  if (wrong === undefined) return;
+  const text = `The header ${wrong} does not repeat the argument.`;
+  throw new MessageError('headerMismatch', text, { id: JSON.stringify(message.id) });
+}
 
 /** The name of a header that is wrong or missing. */
 export function findWrongHeader(

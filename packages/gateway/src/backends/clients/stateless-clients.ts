@@ -176,8 +176,7 @@ async function exchange(
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) controller.abort();
   });
-  const refusal = await checkParameterHeaders(session, message, request.incoming.headers);
-  if (refusal !== null) return reply.end(refusal, 400);
+  await checkParameterHeaders(session, message, request.incoming.headers);
   await applyLogLevel(session, message);
   const wantsLog = parameter(message, '_meta', metaKeys.logLevel) !== undefined;
   const stopWaiting = openWhenLate(request.incoming, () => reply);
