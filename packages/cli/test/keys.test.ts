@@ -49,8 +49,8 @@ describe('beside a running server', () => {
     const { code, output } = await run(folder, 'list', '--config', 'served.json', ...location);
     expect([code, output]).toEqual([0, expect.stringMatching(/^signing {2}key_/)]);
     const checked = await runHere(['config', 'check', 'served.json'], { environment: {}, folder });
-    expect(checked.errors).toContain('bootstrapEmail (in served.json) needs bootstrapPassword');
-    expect(checked.errors).toContain('tlsCert (in served.json) needs tlsKey');
+    expect(checked.errors).toContain('bootstrapEmail (in served.json) needs PORTCULLIS_BOOTSTRAP_PASSWORD');
+    expect(checked.errors).toContain('tlsCert (in served.json) needs PORTCULLIS_TLS_KEY');
   });
 
   it('`keys list`, `rotate` and `reencrypt` work beside a running server', async () => {
