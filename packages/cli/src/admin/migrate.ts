@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { inspectStorage, openDatabase } from '../server/storage.ts';
+import { inspectStorage, openStorage } from '../server/storage.ts';
 import { titleOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { findInstallation } from './installation.ts';
@@ -36,7 +36,7 @@ async function migrate(flags: Flags, processContext: ProcessContext): Promise<vo
   }
   if (flags.check === undefined && before.pending.length > 0) {
     process.umask(0o077);
-    await (await openDatabase(settings, folder)).close();
+    await (await openStorage(settings, folder)).store.close();
   }
   processContext.write(flags.json ? `${cleanJson(before)}\n` : describe(before, flags.check === true));
   if (flags.check && before.pending.length > 0) throw new CommandFailure(exitCodes.usage);

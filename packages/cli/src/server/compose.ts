@@ -27,6 +27,7 @@ import type { Settings } from '../settings/schema.ts';
 import { type Admin, createAdmin, decideAdminScopes } from './admin.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { createDecideScopes } from './decision-point.ts';
+import { createOwnFolder } from './folders.ts';
 import { createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -211,7 +212,9 @@ async function create(
 ): Promise<RunningApplication> {
   try {
     const upstream = localUpstreamTokens(server);
-    return await application.create({ dataFolder: storage.dataFolder, log, upstream });
+    const { dataFolder } = storage;
+    if (dataFolder !== null) await createOwnFolder(dataFolder);
+    return await application.create({ dataFolder, log, upstream });
   } catch (cause) {
     throw new SettingsError(
       [`${nameOf('app')} is ${settings.app}, which did not start: ${reasonOf(cause)}`],

@@ -25,11 +25,12 @@ const WRITABLE_BY_OTHERS = 0o002;
 const STICKY = 0o1000;
 
 /**
- * Rejects a folder in which every user can replace other users' files. A sticky folder (`/tmp`) prevents that, and each
- * file's mode controls who can read it. Windows has no such modes.
+ * Creates a folder, and rejects one in which every user can replace other users' files. A sticky folder (`/tmp`) prevents
+ * that, and each file's mode controls who can read it. Windows has no such modes.
  * @throws Error
  */
-export async function checkFolderWriters(path: string): Promise<void> {
+export async function createOwnFolder(path: string): Promise<void> {
+  await createFolder(path);
   if (process.platform === 'win32') return;
   const { mode } = await stat(path);
   if ((mode & WRITABLE_BY_OTHERS) === 0 || (mode & STICKY) !== 0) return;

@@ -5,59 +5,36 @@ import { inspectSchema, openStore, type PoolStatistics, type SchemaState } from 
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
-import { checkFolderWriters, createFolder, realPath } from './folders.ts';
+import { createOwnFolder, realPath } from './folders.ts';
 
 /** The application's folder if the store is not a file. */
 const DEFAULT_FOLDER = 'data';
 
 export interface Storage {
   readonly store: FullStore;
-  /** An existing folder: that of the SQLite file, or `data` with PostgreSQL; `null` for an in-memory store. */
+  /** The folder of the SQLite file, or `data` with PostgreSQL, which need not exist; `null` for an in-memory store. */
   readonly dataFolder: string | null;
   /** For the startup banner; without a password. */
   readonly location: string;
 }
 
 /**
- * Opens the store and creates missing folders.
+ * Opens the store, in a folder that others cannot write to.
  * @throws SettingsError naming the setting
  */
 export async function openStorage(
   settings: Settings,
   folder: string,
-  nameOf: NameOf,
+  nameOf: NameOf = titleOf,
   poolStatistics?: PoolStatistics,
 ): Promise<Storage> {
+  const { databaseTimeout: busyTimeout, databasePoolSize: poolSize } = settings;
   const { path, location, isServer, isFile } = locate(settings, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
-  const store = await open(dataFolder, settings, folder, nameOf, poolStatistics);
-  return { store, dataFolder, location };
-}
-
-/**
- * Opens the store for a command, which needs no data folder.
- * @throws SettingsError naming the setting
- */
-export async function openDatabase(settings: Settings, folder: string): Promise<FullStore> {
-  const { path, isFile } = locate(settings, folder);
-  return open(isFile ? dirname(path) : null, settings, folder, titleOf);
-}
-
-async function open(
-  dataFolder: string | null,
-  settings: Settings,
-  folder: string,
-  nameOf: NameOf,
-  poolStatistics?: PoolStatistics,
-): Promise<FullStore> {
-  const { databaseTimeout: busyTimeout, databasePoolSize: poolSize } = settings;
-  const { path, location } = locate(settings, folder);
   try {
-    if (dataFolder !== null) {
-      await createFolder(dataFolder);
-      await checkFolderWriters(dataFolder);
-    }
-    return await openStore(path, { busyTimeout, poolSize, ...(poolStatistics && { poolStatistics }) });
+    if (isFile) await createOwnFolder(dirname(path));
+    const store = await openStore(path, { busyTimeout, poolSize, ...(poolStatistics && { poolStatistics }) });
+    return { store, dataFolder, location };
   } catch (cause) {
     throw unusable(nameOf, location, cause);
   }
@@ -87,13 +64,8 @@ function locate({ database }: Pick<Settings, 'database'>, folder: string) {
 
 /** Identifies a database on this computer: an absolute path, `:memory:`, or a `postgres:` URL without a password. */
 export function locationOf({ database }: Pick<Settings, 'database'>, folder: string): string {
-  const { path, isServer, isFile } = locate({ database }, folder);
-  if (isFile) return realPath(path);
-  if (!isServer) return path;
-  const url = new URL(path);
-  url.password = '';
-  url.searchParams.delete('password');
-  return url.href;
+  const { path, location, isFile } = locate({ database }, folder);
+  return isFile ? realPath(path) : location;
 }
 
 /**
@@ -130,12 +102,12 @@ export async function openBesideServers(settings: Settings, folder: string): Pro
       `${titleOf('database')} is ${location}, which lacks ${lack} of this version: portcullis migrate --check lists the pending migrations; portcullis migrate or the next server start applies them`,
     ]);
   }
-  return openDatabase(settings, folder);
+  return (await openStorage(settings, folder)).store;
 }
 
 function withoutPassword(location: string): string {
   const url = new URL(location);
   url.password = '';
-  url.search = '';
+  url.searchParams.delete('password');
   return url.href;
 }
