@@ -44,7 +44,8 @@ function endWithReader(stream: NodeJS.WriteStream): void {
   let isStopping = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') fail(stream, error);
-    if (process.listenerCount('SIGTERM') === 0) process.exit(0);
+    process.exitCode = 0;
+    if (process.listenerCount('SIGTERM') === 0) process.exit();
     if (!isStopping) process.kill(process.pid, 'SIGTERM');
     isStopping = true;
   });

@@ -1,4 +1,5 @@
 /** Opens the credential store, terminal and client of a command, and closes them when it ends. */
+import { setTimeout } from 'node:timers/promises';
 import { type Client, ClientError } from '@portcullis/client';
 import {
   createNodeClient,
@@ -11,6 +12,7 @@ import { cleanLine } from '../terminal/clean.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPath } from './credentials-path.ts';
+import { exitAtSignal } from './exit-at-signal.ts';
 import { CommandFailure, exitCodes } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { signInCommand } from './sign-in-command.ts';
@@ -24,6 +26,9 @@ export interface OpenClient {
   readonly acceptEndpoint: (endpoint: URL) => void;
 }
 
+/** Milliseconds that a refresh under way has to save its tokens when the command is interrupted. */
+const SETTLE_TIMEOUT = 2500;
+
 /** Runs a function with the open credential store. */
 export async function withCredentialStore<T>(
   flags: Pick<ClientFlags, 'credentials'>,
@@ -35,16 +40,37 @@ export async function withCredentialStore<T>(
   const terminal = createTerminal(streams, environment);
   try {
     const store = await openCredentialStore(credentialsPath(flags.credentials, environment, folder));
+    const interruption = new AbortController();
+    // A refresh that ends later could not save its tokens, and the refresh token that it used may be invalid.
+    const removeListeners = exitAtSignal(async () => {
+      interruption.abort();
+      await Promise.race([store.settled(), setTimeout(SETTLE_TIMEOUT)]);
+      store.close();
+    });
     try {
-      return await act(store, terminal);
+      return await act(haltingAfter(interruption.signal, store), terminal);
     } finally {
-      // A refresh that ends later could not save its tokens, and the refresh token that it used may be invalid.
       await store.settled();
+      removeListeners();
       store.close();
     }
   } finally {
     terminal.close();
   }
+}
+
+/** A store with which a command that was interrupted during a refresh does not go on: it sends no request with the new tokens. */
+function haltingAfter(interruption: AbortSignal, store: FileStore): FileStore {
+  return {
+    ...store,
+    async lock(name) {
+      const unlock = await store.lock(name);
+      return async () => {
+        await unlock();
+        if (interruption.aborted) await new Promise(() => undefined);
+      };
+    },
+  };
 }
 
 /** Runs a function with a client that signs the user in according to the flags. */

@@ -135,7 +135,8 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
       opened.removeAllListeners('close');
       opened.close();
       errors.write('\n');
-      process.kill(process.pid, 'SIGINT');
+      // A signal that has listeners does not arrive where nothing else runs any more.
+      if (!process.emit('SIGINT')) process.kill(process.pid, 'SIGINT');
     });
     reader = opened;
     return opened[Symbol.asyncIterator]();
