@@ -30,9 +30,9 @@ export interface ComponentPages {
   isOwnForm(request: HttpRequest, session: ComponentSession, token: string | undefined): boolean;
   /**
    * Redirects to the sign-in page, which returns to `/admin`. @param path of a page below it, which `takeReturnPath` returns then;
-   * `null`: none @param again whether the user has to sign in again despite a session
+   * `null`: none
    */
-  redirectToLogin(path: string | null, again?: boolean): HttpResponse;
+  redirectToLogin(path: string | null): HttpResponse;
   /** The page that was opened before signing in, with the `Set-Cookie` value that forgets it; `null`: none. */
   takeReturnPath(request: HttpRequest): { readonly path: string; readonly cookie: string } | null;
   readonly look: {
@@ -67,12 +67,12 @@ export function createComponentPages(
     csrfToken: ({ hash }) => csrfTokens.issue('console', hash),
     isOwnForm: (request, { hash }, token) =>
       csrfTokens.matches(token, 'console', hash) && !isCrossSiteForm(request, issuer),
-    redirectToLogin(path, again = false) {
+    redirectToLogin(path) {
       const cookies =
         path !== null && path.length <= MAX_PATH && isConsolePath(path)
           ? [returnCookie.write(Buffer.from(path).toString('base64url'), RETURN_LIFETIME)]
           : [];
-      return respondRedirect(loginPath('console', again), cookies);
+      return respondRedirect(loginPath('console'), cookies);
     },
     takeReturnPath(request) {
       const value = returnCookie.read(request);

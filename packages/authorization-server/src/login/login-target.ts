@@ -30,8 +30,6 @@ export interface LoginTarget {
   readonly binding: readonly string[];
   /** Whether no login is needed. */
   readonly isSignedIn: boolean;
-  /** Whether the user must log in again despite a session. */
-  readonly requiresFreshLogin: boolean;
   /** The address of the session's user, who must log in again; `null`: any user may log in. */
   readonly email: string | null;
   /** Starts this login again. */
@@ -80,7 +78,6 @@ async function findTransactionTarget(
     binding: transaction.csrfBinding,
     // With an identity provider, consent comes first and the login after it.
     isSignedIn: (transaction.accountId !== null || transaction.identityProvider !== null) && !again,
-    requiresFreshLogin: transaction.record.forceLogin || again,
     email: null,
     restartPath: pagePath('login', id),
     cookies: [],
@@ -137,7 +134,6 @@ async function findAccountPageTarget(
     fields: again ? { to, again: 'yes' } : { to },
     binding: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
     isSignedIn: again ? isEnough : user !== null,
-    requiresFreshLogin: again,
     email: again ? (user?.account.email ?? null) : null,
     restartPath: path,
     cookies:

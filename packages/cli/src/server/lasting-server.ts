@@ -40,7 +40,7 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
       findSession: (request) => current().componentPages.findSession(request),
       csrfToken: (session) => current().componentPages.csrfToken(session),
       isOwnForm: (request, session, token) => current().componentPages.isOwnForm(request, session, token),
-      redirectToLogin: (path, again) => current().componentPages.redirectToLogin(path, again),
+      redirectToLogin: (path) => current().componentPages.redirectToLogin(path),
       takeReturnPath: (request) => current().componentPages.takeReturnPath(request),
       look: current().componentPages.look,
     },

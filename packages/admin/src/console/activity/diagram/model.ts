@@ -31,8 +31,6 @@ export interface SequenceMessage {
   readonly at: number;
   /** Milliseconds until its response; `null`: not measured. */
   readonly duration: number | null;
-  /** Of the event. */
-  readonly eventId: string;
 }
 
 /** The messages, in order. */
@@ -147,12 +145,12 @@ function isWithinProcess({ type, details }: AuditEventRecord): boolean {
 }
 
 function message(
-  { at, id }: AuditEventRecord,
+  { at }: AuditEventRecord,
   [from, to, term, source]: Meaning,
   more: Partial<SequenceMessage> = {},
 ): SequenceMessage {
   const plain = { about: '', because: '', isRefused: false, duration: null };
-  return { from, to, term, source, at, eventId: id, ...plain, ...more };
+  return { from, to, term, source, at, ...plain, ...more };
 }
 
 /** What the client read before, as far as its network is known. */
