@@ -29,7 +29,7 @@ describe('the events of a session', () => {
     const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} };
     const { events, responding } = table.open(request, 'session', initialize);
     const [over, open, standalone] = [response(), response(), { isStandalone: true }];
-    responding.set(open, {} as Reply);
+    responding.set(open, { first: {} as Reply, current: {} as Reply });
     const ids = [over, open, standalone].map((stream) => events.add(stream, messageOf('')));
     vi.advanceTimersByTime(SESSION_SWEEP - RESUME_GRACE + 1);
     ids.push(events.add(response(), messageOf('recent')));

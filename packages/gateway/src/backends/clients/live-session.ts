@@ -23,6 +23,12 @@ export function isOver({ responding }: Pick<LiveSession, 'responding'>, stream: 
   return !stream.isStandalone && !responding.has(stream);
 }
 
+/** The replies of a stream on its first connection, and on that on which it was resumed last. */
+interface OpenResponse {
+  readonly first: Reply;
+  current: Reply;
+}
+
 /** Destination of messages without a request: the client's stream, or the next one. */
 type ServerMessages =
   | { readonly kind: 'streamed'; readonly reply: Reply }
@@ -37,10 +43,8 @@ export function createLiveSession(
   const events = createEventLog(identity.user, memory);
   /** Open requests of the client, by its ids. */
   const requests = new Map<MessageId, AbortController>();
-  /** Streams of responses that are not complete, each with the reply on its first connection. */
-  const responding = new Map<ClientStream, Reply>();
-  /** Destination of a request's response after its stream was resumed on another connection. */
-  const resumed = new Map<ClientStream, Reply>();
+  /** Streams of responses that are not complete. */
+  const responding = new Map<ClientStream, OpenResponse>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
   let connection: Promise<BackendSession> | null = null;
 
@@ -49,7 +53,6 @@ export function createLiveSession(
     events,
     requests,
     responding,
-    resumed,
     usedAt: performance.now(),
     /** The session at the backend, opened once; again after it has ended. @throws BackendError */
     connect(): Promise<BackendSession> {
@@ -61,8 +64,14 @@ export function createLiveSession(
      * previous one, whose client may have gone without notice. @returns call it when the connection is closed
      */
     attach(stream: ClientStream, reply: Reply): () => void {
-      const first = responding.get(stream);
-      if (first !== undefined) return resumeResponse(resumed, stream, first, reply);
+      const response = responding.get(stream);
+      if (response !== undefined) {
+        response.current.end(null);
+        response.current = reply;
+        return () => {
+          if (response.current === reply) response.current = response.first;
+        };
+      }
       const before = serverMessages;
       const attached: ServerMessages = { kind: 'streamed', reply };
       serverMessages = attached;
@@ -104,19 +113,4 @@ export function createLiveSession(
     if (serverMessages.kind === 'streamed') serverMessages.reply.send(message);
     else if (serverMessages.messages.length < MAX_UNDELIVERED) serverMessages.messages.push(message);
   }
-}
-
-/** @param first its reply on the first connection */
-function resumeResponse(
-  resumed: Map<ClientStream, Reply>,
-  stream: ClientStream,
-  first: Reply,
-  reply: Reply,
-): () => void {
-  const previous = resumed.get(stream) ?? first;
-  resumed.set(stream, reply);
-  previous.end(null);
-  return () => {
-    if (resumed.get(stream) === reply) resumed.delete(stream);
-  };
 }

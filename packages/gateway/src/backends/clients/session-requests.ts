@@ -55,7 +55,7 @@ export async function servePost(
   }
   const [only] = requests;
   if (only === undefined) return reply.end(null, 202);
-  session.responding.set(post.stream, reply);
+  session.responding.set(post.stream, { first: reply, current: reply });
   try {
     if (!isBatch) return await exchange(post, only, true);
     // Each request of a batch listens until its response.
@@ -68,13 +68,12 @@ export async function servePost(
     currentReply(post).end(null);
   } finally {
     session.responding.delete(post.stream);
-    session.resumed.delete(post.stream);
   }
 }
 
 /** The reply of a stream, on the connection on which it was resumed last. */
 function currentReply({ session, stream, reply }: SessionPost): Reply {
-  return session.resumed.get(stream) ?? reply;
+  return session.responding.get(stream)?.current ?? reply;
 }
 
 /** Forwards a notification, or the response to a server request. */
@@ -94,12 +93,12 @@ async function exchange(
   isLast: boolean,
   previous?: Promise<void>,
 ): Promise<void> {
-  const { request, session, reply, stream, edit } = post;
+  const { request, session, reply, edit } = post;
   const controller = new AbortController();
   const { signal } = controller;
   session.requests.set(message.id, controller);
   const current = (): Reply => currentReply(post);
-  const stop = onDisappeared(request, reply, () => !session.resumed.has(stream) && controller.abort());
+  const stop = onDisappeared(request, reply, () => current() === reply && controller.abort());
   const stopWaiting = openWhenLate(request.incoming, current);
   const finish = (response: Message): void => {
     if (isLast) current().end(response);
