@@ -167,6 +167,13 @@ describe('T147 untrusted text', () => {
     expect(cleanJson(value)).not.toMatch(/[^\n\x20-\x7e☕]/);
     expect(JSON.parse(cleanJson(value))).toEqual(value);
   });
+
+  it('JSON is shown whole however deep it is nested', () => {
+    const levels = 20_000;
+    const inner = '{"a":[1,"\\u202e",null,{}],"b":[],"c":true}';
+    const text = `${'[{"x":0,"deep":'.repeat(levels)}${inner}${'},2]'.repeat(levels)}`;
+    expect(cleanJson(JSON.parse(text))).toBe(text);
+  });
 });
 
 it('a table has as many rows as there are', () => {
