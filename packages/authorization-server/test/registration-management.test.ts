@@ -302,6 +302,29 @@ describe('updating a registration', () => {
     expect([await redeem({}), await redeem({ client_secret })]).toEqual([200, 401]);
   });
 
+  it('an update drops redirect URIs of a private-use scheme that is not allowed, and says so in response and event', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const put = (more: readonly string[]) =>
+      manage(t, 'PUT', client, {
+        ...METADATA,
+        client_id: client.id,
+        redirect_uris: [`${CALLBACK}/new`, ...more],
+      });
+    const { body } = await put(['myapp://callback']);
+    expect([body['redirect_uris'], body['dropped_redirect_uris']]).toEqual([
+      [`${CALLBACK}/new`],
+      ['myapp://callback'],
+    ]);
+    expect((await t.store.findClient(client.id))?.metadata.redirect_uris).toEqual([`${CALLBACK}/new`]);
+    expect((await put([`${CALLBACK}/other`])).body).not.toHaveProperty('dropped_redirect_uris');
+    const common = { type: 'client.changed', clientId: client.id };
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toEqual([
+      { ...common, droppedRedirectUris: ['myapp://callback'] },
+      common,
+    ]);
+  });
+
   it('T045: an update without a change writes and audits nothing, however often', async () => {
     const t = await startServer();
     const client = await register(t, { ...METADATA, client_uri: 'https://app.example', scope: 'notes:read' });
