@@ -24,8 +24,9 @@ const CHANGES: readonly (readonly [word: RegExp, instead: readonly string[]])[] 
   [/LIMIT \0+/g, ['LIMIT 1000000']],
 ];
 
-/** Functions that build statements for PostgreSQL only, which SQLite never runs. */
-const POSTGRES_ONLY = /function \w+(?:AtOnce|InOneStatement)\([\s\S]*?\n\}\n/g;
+/** Statements for PostgreSQL only, which SQLite never runs, and functions that build them. */
+const POSTGRES_ONLY =
+  /function \w+(?:AtOnce|InOneStatement)\([\s\S]*?\n\}\n|const \w+(?:AtOnce|InOneStatement) = define[\s\S]*?\);\n/g;
 
 interface Mutant {
   readonly from: number;
@@ -36,7 +37,7 @@ interface Mutant {
 /** Every mutant of a source. */
 function findMutants(source: string): readonly Mutant[] {
   const written = source.replace(POSTGRES_ONLY, blank);
-  const statements = [...written.matchAll(/sql`([^`]*)`|defineQuery\(\s*[`']([^`']*)[`']/g)];
+  const statements = [...written.matchAll(/sql`([^`]*)`|define(?:Query|Template)\(\s*[`']([^`']*)[`']/g)];
   return statements.flatMap((found) => {
     const text = found[1] ?? found[2] ?? '';
     const at = found.index + found[0].indexOf(text);
