@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { AnswerError } from './answers.ts';
-import type { GivenAnswers } from './prompts.ts';
 
 export interface CommandLine {
   readonly help: boolean;
@@ -45,6 +44,11 @@ const options = {
   start: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+/** Answers from the command line, as text; of the file with the client secret, its content. */
+export type GivenAnswers = {
+  readonly [Flag in Exclude<keyof typeof options, 'start' | 'help'>]?: string | undefined;
+};
 
 /** @throws AnswerError for an unknown flag, a second folder, or a file that cannot be read */
 export function parseCommandLine(args: readonly string[]): CommandLine {

@@ -15,20 +15,7 @@ import {
   parseWord,
   type SignIn,
 } from './answers.ts';
-
-type AnswerFlag =
-  | 'protect'
-  | 'sign-in'
-  | 'tenant'
-  | 'domain'
-  | 'client-id'
-  | 'client-secret-file'
-  | 'allow'
-  | 'location'
-  | 'port';
-
-/** Answers from the command line, as text; of the file with the client secret, its content. */
-export type GivenAnswers = { readonly [Flag in AnswerFlag]?: string | undefined };
+import type { GivenAnswers } from './command-line.ts';
 
 export interface PromptStreams {
   readonly input: NodeJS.ReadStream;
@@ -42,7 +29,7 @@ interface Prompt<T> {
   /** Asks for the text of `OTHER`. */
   readonly other?: string;
   /** The flag that answers it. */
-  readonly flag: AnswerFlag;
+  readonly flag: keyof GivenAnswers;
   readonly default?: string;
   readonly isSecret?: boolean;
   parse(text: string): T;
@@ -58,14 +45,15 @@ export async function promptForAnswers(given: GivenAnswers, terminal: PromptStre
   const isInteractive = terminal.input.isTTY && terminal.output.isTTY;
   return askAll(given, isInteractive, async (prompt) => {
     const named = given[prompt.flag];
-    if (named !== undefined) return withFlag(prompt.flag, () => prompt.parse(named));
-    if (!isInteractive) throw new AnswerError(`no answer: give it with --${prompt.flag}`);
+    if (named === undefined && !isInteractive)
+      throw new AnswerError(`no answer: give it with --${prompt.flag}`);
     for (;;) {
-      const answer = await read(prompt, terminal);
+      const answer = named ?? (await read(prompt, terminal));
       try {
         return prompt.parse(answer);
       } catch (error) {
         if (!(error instanceof AnswerError)) throw error;
+        if (named !== undefined) throw new AnswerError(`--${prompt.flag}: ${error.message}`);
         terminal.output.write(`   ${error.message}\n`);
       }
     }
@@ -174,12 +162,4 @@ function uncancelled(answer: string | symbol | undefined, { flag }: Prompt<unkno
   if (typeof answer === 'symbol')
     throw new AnswerError(`cancelled: nothing was written; --${flag} answers it beforehand`);
   return answer ?? '';
-}
-
-function withFlag<T>(flag: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw error instanceof AnswerError ? new AnswerError(`--${flag}: ${error.message}`) : error;
-  }
 }

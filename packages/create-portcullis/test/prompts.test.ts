@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type GivenAnswers, promptForAnswers } from '../src/prompts.ts';
+import type { GivenAnswers } from '../src/command-line.ts';
+import { promptForAnswers } from '../src/prompts.ts';
 
 const DOWN = '\u001B[B';
 const ENTER = '\r';
