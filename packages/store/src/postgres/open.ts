@@ -33,7 +33,6 @@ export async function openPostgres(
     await migratePostgres(connect);
     return keepsPreparedStatements(connect);
   });
-  if (!isPrepared) process.emitWarning(WITHOUT_PREPARED_STATEMENTS);
   const pool = { ...config, max: poolSize, idleTimeoutMillis: 60_000, allowExitOnIdle: true };
   return createPostgresDatabase(createConnections(pool, busyTimeout * 1000, statistics), isPrepared);
 }
@@ -45,11 +44,6 @@ export function inspectPostgres(location: string): Promise<readonly Migration[]>
     return runOn(client, pendingMigrations(postgresDialect)).finally(() => client.end().catch(() => {}));
   });
 }
-
-const WITHOUT_PREPARED_STATEMENTS =
-  'The connection pooler before PostgreSQL does not keep prepared statements (pgbouncer in transaction mode before 1.21, or with ' +
-  'max_prepared_statements = 0), so every statement is parsed each time. Use pgbouncer 1.21 or later with max_prepared_statements ' +
-  '= 200, or session mode, or connect directly.';
 
 /** Times are far below 2^53. */
 const readNumbers: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>

@@ -15,6 +15,7 @@ import type { BatchError } from './batch-query.ts';
 import { createBatches } from './batches.ts';
 import type { Connections, RunQuery } from './connections.ts';
 import { asPostgresOutage, isConflict, isConnectionLost, isPreparedElsewhere } from './outage.ts';
+import { warnOfUnpreparedStatements } from './prepared-statements.ts';
 
 /** Maximum attempts of a statement that conflicts with another transaction. */
 const TRIES = 5;
@@ -126,7 +127,12 @@ interface Runners {
 
 /** Runs queries as named statements, prepared once per connection; falls back to unnamed ones when a pooler has lost one. */
 function createRunners(connections: Connections, isPrepared: boolean): Runners {
-  let usesNames = isPrepared;
+  let usesNames = true;
+  const stopNaming = () => {
+    if (usesNames) warnOfUnpreparedStatements();
+    usesNames = false;
+  };
+  if (!isPrepared) stopNaming();
   const names = new WeakMap<Template, string>();
   const nameOf = (template: Template) => {
     if (!usesNames || template.isUnnamed) return undefined;
@@ -139,7 +145,7 @@ function createRunners(connections: Connections, isPrepared: boolean): Runners {
     return name;
   };
   const noteLostNames = (error: unknown): never => {
-    if (isPreparedElsewhere(error)) usesNames = false;
+    if (isPreparedElsewhere(error)) stopNaming();
     throw error;
   };
   return {

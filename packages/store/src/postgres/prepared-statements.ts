@@ -34,3 +34,12 @@ async function isDirect(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
   return rows[0]?.pid === (client as unknown as { readonly processID: number }).processID;
 }
+
+/** Warns that statements are sent without names from now on. */
+export function warnOfUnpreparedStatements(): void {
+  process.emitWarning(
+    'The connection pooler before PostgreSQL does not keep prepared statements (pgbouncer in transaction mode before 1.21, or with ' +
+      'max_prepared_statements = 0), so every statement is parsed each time. Use pgbouncer 1.21 or later with max_prepared_statements ' +
+      '= 200, or session mode, or connect directly.',
+  );
+}
