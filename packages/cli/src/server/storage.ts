@@ -108,6 +108,6 @@ export async function openBesideServers(settings: Settings, folder: string): Pro
 function withoutPassword(location: string): string {
   const url = new URL(location);
   url.password = '';
-  url.searchParams.delete('password');
+  for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);
   return url.href;
 }

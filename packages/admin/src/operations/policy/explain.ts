@@ -74,9 +74,13 @@ export async function explainCall(admin: PolicySources, given: SupposedCall): Pr
   const principal = caller?.principal ?? null;
   const approved = await findHints(admin, server);
   const hints = approved.get(operation.tool ?? '') ?? null;
+  const call = argumentsOf(given, operation.tool);
   const { decision: byRules, considered } = explainOperation(
-    ...([found, principal, hints, admin.clock()] as const),
-    argumentsOf(given, operation.tool),
+    found,
+    principal,
+    hints,
+    admin.clock(),
+    call,
     given.network,
   );
   const decision = decideByReview(byRules, found, approved, servers);
