@@ -43,7 +43,6 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'refresh',
       'refresh-errors',
       'refresh-token-family',
-      'downscope',
       'dpop',
       'shared-rate-limits',
     ),
@@ -98,14 +97,7 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
       'authorization-server/src/authorization/error-response.ts',
       'authorization-server/src/authorization/resolve-scopes.ts',
     ],
-    tests: testFiles(
-      'authorization-server',
-      'authorize',
-      'consent',
-      'client-documents',
-      'client-life',
-      'scope-limits',
-    ),
+    tests: testFiles('authorization-server', 'authorize', 'client-documents', 'client-life', 'scope-limits'),
   },
   /** The evaluator of access rules, and what it reads. */
   policy: {
