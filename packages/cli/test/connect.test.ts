@@ -569,18 +569,21 @@ describe('with a scripted server', () => {
       response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: {} })),
     );
     const bridge = startBridge(url);
-    bridge.input.end('{"jsonrpc":\n\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n[]\n[1]\n');
+    bridge.input.write('{"jsonrpc":\n\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n[]\n[1]\n');
+    bridge.input.end('{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}\n');
     await bridge.ended;
     const output = String(bridge.output.read()).trim().split('\n');
     const reason = 'A line on standard input is not an MCP message.';
     const refusal = (code: number) => ({ jsonrpc: '2.0', id: null, error: { code, message: reason } });
+    const [exact] = output.splice(3, 1);
+    expect(exact).toContain('"id":9007199254740993,"error":{"code":-32600,');
     expect(output.map((line) => JSON.parse(line))).toEqual([
       refusal(-32_700),
       refusal(-32_600),
       refusal(-32_600),
       { jsonrpc: '2.0', id: 2, result: {} },
     ]);
-    expect(bridge.errors).toEqual([reason, reason, reason]);
+    expect(bridge.errors).toEqual([reason, reason, reason, reason]);
     expect(all.map(({ message }) => message['method'])).toEqual(['ping']);
   });
 

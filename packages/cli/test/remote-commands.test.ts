@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { defineCommands } from '../src/program.ts';
+import { at } from '../src/remote/command.ts';
 import { remoteCommands } from '../src/remote/commands.ts';
 import { LOCAL_COMMANDS } from '../src/remote/local-commands.ts';
 import { defineRemote } from '../src/remote/remote.ts';
@@ -24,6 +25,11 @@ function leavesOf(command: Command, words = ''): readonly (readonly [string, Com
 
 const localCommands = new Map(leavesOf(local));
 const remoteOnes = new Map(leavesOf(remote));
+
+it.each(['.', '..'])('an argument %j does not change the path of a request', (text) => {
+  expect(() => at(text)).toThrow(`${text} is not an identifier`);
+  expect(new URL(at(`${text}x`), 'https://auth.example.com/clients/').pathname).toBe(`/clients/${text}x`);
+});
 
 describe('the commands that act on a remote server', () => {
   it('are all of the program, but for those with a reason', () => {

@@ -87,6 +87,31 @@ it('opens a stream again only with the next message after an error that no retry
   expect([streams, sleeps]).toEqual([2, []]);
 });
 
+it.each([
+  ['Bad Request: No valid session ID provided', -32_000, 1],
+  ['Invalid sessionId', -32_600, 1],
+  ['Bad Request: Server not initialized', -32_000, 1],
+  ['session_id must be a UUID', -32_000, 0],
+  ['Invalid params: the session of the booking is unknown', -32_602, 0],
+])('a 400 with %j, code %i, ends this many sessions: %i', async (message, code, ended) => {
+  const failures: Error[] = [];
+  transport = createStreamableHttp({
+    ...rest,
+    receiver: { accept: () => undefined, fail: (error) => void failures.push(error) },
+    async fetch(_url, { body = '' }) {
+      const { id = null, method } = JSON.parse(body) as { id?: number; method: string };
+      const headers = { 'mcp-session-id': 's' };
+      if (method === 'initialize') return Response.json({ jsonrpc: '2.0', id, result: {} }, { headers });
+      return Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status: 400 });
+    },
+  });
+  await transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize' }, signal);
+  await expect(transport.send({ jsonrpc: '2.0', id: 2, method: 'tools/call' }, signal)).rejects.toThrow(
+    '400',
+  );
+  expect(failures).toHaveLength(ended);
+});
+
 describe('a response whose stream the server ends so that the client polls', () => {
   /** Sends a call whose stream ends with an event; each GET continues it with the next of `events`. */
   function call(events: readonly string[]) {

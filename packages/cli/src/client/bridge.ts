@@ -4,10 +4,13 @@ import type { Fetch } from '@portcullis/client';
 import {
   errorCodes,
   errorResponse,
+  isMembers,
   isRequest,
   type Message,
+  type MessageId,
   parseExactly,
   readMessage,
+  toDouble,
 } from '@portcullis/http';
 import { beforeAbort } from '@portcullis/protocol';
 import { createReconnectingTransport } from './transport/reconnecting-transport.ts';
@@ -50,9 +53,9 @@ export async function bridge(options: BridgeOptions): Promise<void> {
     if (line.trim() === '') return;
     const messages = readMessages(line);
     if (messages === null) return refuse(errorCodes.parseError);
-    for (const message of messages) {
+    for (const { message, id } of messages) {
       if (message !== null) before = before.then(() => pass(message));
-      else refuse(errorCodes.invalidRequest);
+      else refuse(errorCodes.invalidRequest, id);
     }
   });
   // A host that closes the input still receives responses to its requests, for a limited time.
@@ -75,9 +78,9 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   }
 
   /** The request that the line may have been gets no other response. */
-  function refuse(code: number): void {
+  function refuse(code: number, id: MessageId | null = null): void {
     const reason = 'A line on standard input is not an MCP message.';
-    receive(errorResponse(null, code, reason));
+    receive(errorResponse(id, code, reason));
     tell(reason);
   }
 
@@ -117,12 +120,27 @@ async function readLines(
   receive(line);
 }
 
-/** `null` for what is no JSON; of an array, for what is no message. @see JSON-RPC 2.0 §5.1 */
-function readMessages(line: string): readonly (Message | null)[] | null {
+/** What a line contains. */
+interface Received {
+  /** `null`: it is no message. */
+  readonly message: Message | null;
+  /** As it is written: a host waits for the response with its identifier, also if that has more digits than a double. */
+  readonly id: MessageId | null;
+}
+
+/** `null` for what is no JSON. @see JSON-RPC 2.0 §5.1 */
+function readMessages(line: string): readonly Received[] | null {
   try {
     const json = parseExactly(line);
-    return Array.isArray(json) && json.length > 0 ? json.map(readMessage) : [readMessage(json)];
+    return (Array.isArray(json) && json.length > 0 ? json : [json]).map((value) => ({
+      message: readMessage(value),
+      id: isMembers(value) && 'method' in value ? readId(value['id']) : null,
+    }));
   } catch {
     return null;
   }
+}
+
+function readId(id: unknown): MessageId | null {
+  return typeof toDouble(id) === 'number' || typeof id === 'string' ? (id as MessageId) : null;
 }

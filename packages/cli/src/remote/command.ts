@@ -69,8 +69,9 @@ export function requestOf(
   };
 }
 
-/** A segment of a path. */
+/** A segment of a path. @throws Error for a dot segment: a URL parser resolves it, even if it is encoded */
 export function at(text = ''): string {
+  if (/^\.{1,2}$/.test(text)) throw new Error(`${text} is not an identifier`);
   return encodeURIComponent(text);
 }
 

@@ -2,10 +2,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAbort } from '@portcullis/protocol';
 import {
+  errorCodes,
   isMembers,
   isRequest,
   isResponseTo,
   type Message,
+  parseMessage,
   type RequestMessage,
   statelessVersion,
 } from './json-rpc.ts';
@@ -148,14 +150,19 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
   }
 }
 
-/** Whether a server no longer has the session of a request: some, such as the reference server, answer 400, and say so in words only. */
+/**
+ * Whether a server no longer has the session of a request: some, such as the reference server, answer 400, and say so in words only. A
+ * tool may have a parameter `session_id`.
+ */
 async function isSessionUnknown(response: Response, limit: number): Promise<boolean> {
   if (response.status !== 400) return response.status === 404;
   // Without a timeout, a notification would wait for a body that does not end.
   const text = await readBodyText(response.clone(), limit, AbortSignal.timeout(REASON_TIMEOUT)).catch(
     () => '',
   );
-  return /session|not initialized/i.test(text);
+  const { error } = parseMessage(text) ?? {};
+  if (isMembers(error) && error['code'] === errorCodes.invalidParams) return false;
+  return /\bsession(?!_)|not initialized/i.test(text);
 }
 
 /** The HTTP requests of a session, with the headers for its ID, revision and message. */
