@@ -1,5 +1,7 @@
 /** `Mcp-Param-*` headers at a backend of revision 2026-07-28: those that its tools declare reach it as the body has them. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { BackendSession } from '../src/backends/backend.ts';
+import { checkParameterHeaders } from '../src/backends/clients/parameter-headers.ts';
 import { HEADER_LIST_AGE } from '../src/limits.ts';
 import { json, startBackend } from './support/backend.ts';
 import { callOf, lastMessage, startSession } from './support/client.ts';
@@ -229,5 +231,40 @@ describe('an argument that a backend wants in a header', () => {
     expect(await call(6)).toMatchObject({ result: { content: [] } });
     // It is known now.
     expect(backend.received.length - before).toBe(1);
+  });
+});
+
+describe('a backend without headers, for which the gateway checks them', () => {
+  function openSession() {
+    let header = 'Amount';
+    const request = vi.fn(async () => {
+      const properties = { amount: { type: 'integer', 'x-mcp-header': header } };
+      return { result: { tools: [{ name: 'pay', inputSchema: { type: 'object', properties } }] } };
+    });
+    const session = { request } as unknown as BackendSession;
+    const params = { name: 'pay', arguments: { amount: 5 } };
+    const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params } as const;
+    return {
+      request,
+      call: (name: string) => checkParameterHeaders(session, message, { [name]: '5' }),
+      rename(other: string): void {
+        header = other;
+      },
+    };
+  }
+
+  it('compares them with the definition that the backend has now, listed again after five seconds', async () => {
+    let now = 1000;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const { request, call, rename } = openSession();
+    await call('mcp-param-amount');
+    rename('Sum');
+    await expect(call('mcp-param-sum')).rejects.toMatchObject({ code: -32_020 });
+    expect(request).toHaveBeenCalledOnce();
+    now += HEADER_LIST_AGE;
+    await call('mcp-param-sum');
+    expect(request).toHaveBeenCalledTimes(2);
+    await expect(call('mcp-param-amount')).rejects.toMatchObject({ code: -32_020 });
+    expect(request).toHaveBeenCalledTimes(2);
   });
 });

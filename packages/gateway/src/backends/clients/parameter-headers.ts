@@ -8,13 +8,18 @@ import {
   type RequestMessage,
   type StandardHeaders,
 } from '@portcullis/http';
-import { HEADER_LIST_TIMEOUT } from '../../limits.ts';
+import { HEADER_LIST_AGE, HEADER_LIST_TIMEOUT } from '../../limits.ts';
 import { MessageError } from '../../messages/message-error.ts';
 import type { BackendSession } from '../backend.ts';
 import { isLastPage, listPages } from '../list-pages.ts';
 
-/** The arguments that headers have to repeat, by session: its tools are listed at the first call. */
-const known = new WeakMap<BackendSession, Promise<ListedHeaders>>();
+/** By session, which all calls of its user share. */
+const lists = new WeakMap<BackendSession, SessionList>();
+
+interface SessionList {
+  readonly listed: Promise<ListedHeaders>;
+  readonly listedAt: number;
+}
 
 interface ListedHeaders {
   readonly headers: StandardHeaders;
@@ -22,13 +27,23 @@ interface ListedHeaders {
   readonly isComplete: boolean;
 }
 
-/** Checks the headers of a call, by the definitions of a session. @throws MessageError as `checkHeaders` */
+/**
+ * Checks the headers of a call by the definitions of a session, which are listed again when they do not agree with the headers, and
+ * not all the time.
+ * @throws MessageError as `checkHeaders`
+ */
 export async function checkParameterHeaders(
   session: BackendSession,
   message: RequestMessage,
   headers: IncomingHttpHeaders,
 ): Promise<void> {
-  if (message.method === 'tools/call') checkHeaders(await learnHeaders(session), message, headers);
+  if (message.method !== 'tools/call') return;
+  const known = lists.get(session) ?? listFor(session);
+  const { headers: declared } = await known.listed;
+  if (findWrongHeader(declared, message, headers) === undefined) return;
+  const isFresh = performance.now() - known.listedAt < HEADER_LIST_AGE;
+  const current = isFresh ? declared : (await listFor(session).listed).headers;
+  checkHeaders(current, message, headers);
 }
 
 /** @throws MessageError for a header that the body contradicts, or that is missing */
@@ -62,10 +77,10 @@ function repeats(header: string | null, value: string | number | boolean): boole
   return Number.isSafeInteger(value) && header !== null && DECIMAL.test(header) && Number(header) === value;
 }
 
-async function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
-  const found = known.get(session) ?? listHeaders(session);
-  known.set(session, found);
-  return (await found).headers;
+function listFor(session: BackendSession): SessionList {
+  const list = { listed: listHeaders(session), listedAt: performance.now() };
+  lists.set(session, list);
+  return list;
 }
 
 /** The headers that the tools of a backend declare; not all of them if a list fails. */
