@@ -435,6 +435,8 @@ describe('an error for a client that registered itself', () => {
       expect(url.searchParams.getAll('iss')).toEqual([ISSUER]);
       expect(textOf(sight)).toContain('Your Bank');
       expect(textOf(sight)).toContain('is not verified');
+      // For the app's developer, as in the response.
+      expect(textOf(sight)).toContain(url.searchParams.get('error_description'));
       expect(sight.headers.get('retry-after')).toBeNull();
       expect(t.events).toContainEqual(
         expect.objectContaining({
