@@ -117,9 +117,9 @@ const config: ViteUserConfig = defineConfig({
       '--max-semi-space-size=64',
       '--initial-old-space-size=512',
     ],
-    // More than there are cores, because these tests also wait for clocks, processes and browsers: on a busy computer a tenth of all
-    // tests took 172 s with five and 146 s with seven, for the same processor time. Those of `npm test` wait more, and have eight.
-    maxWorkers: 7,
+    // More than there are cores, because these tests also wait for clocks, processes and browsers: `npm test` takes 157 s with eight
+    // and 152 s with eleven, for the same processor time. With the exhaustive tests, which start more processes, nine.
+    maxWorkers: 9,
     // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
     testTimeout: 240_000,
     expect: { poll: { timeout: 100_000 } },
