@@ -1,5 +1,6 @@
 /** docs/http-api.md: every route of the authorization server and of the program, with what it is for. */
 import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
+import { AUTHORIZATION_PARAMETERS } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { table } from './markdown.ts';
 
@@ -14,6 +15,9 @@ interface Endpoint {
 }
 
 const CLIENT = 'client authentication';
+
+/** Parameters that every request without a request object has. */
+const REQUIRED = ['response_type', 'client_id', 'redirect_uri', 'code_challenge', 'code_challenge_method'];
 
 /** What programs call. The method is part of the key where a path has several meanings. */
 const PROTOCOL: Readonly<Record<string, Endpoint>> = {
@@ -31,8 +35,7 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
   '/authorize': {
     purpose: 'starts an authorization: sign-in, consent, code',
     standard: 'OAuth 2.1 §4.1.1',
-    takes:
-      '`response_type`, `client_id`, `redirect_uri`, `code_challenge`, `code_challenge_method`, `state?`, `scope?`, `resource?`, `prompt?`, `max_age?`, `acr_values?`, `dpop_jkt?`, `response_mode?`; or `request_uri`, or `request`',
+    takes: `${authorizationParameters()}; or \`request_uri\`, or \`request\``,
     answers: 'a page, then a redirect with `code`, `state`, `iss`, or `error`',
   },
   '/par': {
@@ -250,4 +253,10 @@ ${table(['methods', 'path', 'purpose'], pages)}
 
 ${table(['methods', 'path', 'purpose'], PROGRAM)}
 `;
+}
+
+function authorizationParameters(): string {
+  const named = [...REQUIRED, 'request', 'request_uri'];
+  const optional = AUTHORIZATION_PARAMETERS.filter((name) => !named.includes(name));
+  return [...REQUIRED, ...optional.map((name) => `${name}?`)].map((name) => `\`${name}\``).join(', ');
 }
